@@ -40,7 +40,8 @@ var implicitFamily = Family{
 func implicitMethods() []*Spec {
 	var list []*Spec
 	for _, t := range tableau.Implicits() {
-		list = append(list, implicitSpec(implicitTable{Implicit: t}, func(t implicitTable) *implicitTable { return &t }))
+		words := implicitTable{Implicit: t}
+		list = append(list, implicitSpec(words, func(t implicitTable) *implicitTable { return &t }))
 	}
 	trapezoidal := thetaWords
 	trapezoidal.Name, trapezoidal.Title = "trapezoidal", "trapezoidal rule 2(3)"

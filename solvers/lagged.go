@@ -68,8 +68,8 @@ func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
 	switch {
 	case s.opts.Fixed > longest:
 		return false, &PastError{T: s.t, Message: fmt.Sprintf(
-			"steps of fixed length read what they make themselves, since the shortest delay is %v; set a fixed_step up "+
-				"to that, or leave it to error control", longest)}
+			"steps of fixed length read what they make themselves, since the shortest delay is %v; set a fixed_step "+
+				"up to that, or leave it to error control", longest)}
 	case longest < s.least():
 		return false, &PastError{T: s.t, Message: fmt.Sprintf(
 			"a delay of %v is shorter than any step here; write the present value in its place", longest)}

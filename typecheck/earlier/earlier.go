@@ -1,7 +1,7 @@
 // Package earlier makes of `delay(e, tau)` what the rest of the program knows: expressions of the present and of lags,
-// which are states at earlier times. All that e reads is read at t - tau: states become lags, the time t - tau. Where a state
-// has a past of its own, that stands in its place before the start, under a condition of time: what it jumps by at the
-// start comes back at a time that is found, and differentiated, as those of other conditions are.
+// which are states at earlier times. All that e reads is read at t - tau: states become lags, the time t - tau. Where a
+// state has a past of its own, that stands in its place before the start, under a condition of time: what it jumps by
+// at the start comes back at a time that is found, and differentiated, as those of other conditions are.
 package earlier
 
 import (

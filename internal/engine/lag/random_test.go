@@ -128,8 +128,8 @@ func TestRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 59))
 	for range *models {
 		m := draw(r)
-		model, err := odes.Parse("random.ode", fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0,
-			m.d, m.t1, m.t2, m.end/2), odes.ParseOptions{})
+		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2)
+		model, err := odes.Parse("random.ode", written, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

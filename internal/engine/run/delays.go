@@ -36,12 +36,12 @@ func (r *Run) over(w *system.Worker, lanes int) whole {
 	return r.reading.last
 }
 
-// usualDelayed are the methods of runs that read their past: that with the dense output of the highest order pays where
-// tolerances are tight.
+// usualDelayed and exactDelayed are the methods of runs that read their past. That with the dense output of the
+// highest order pays where tolerances are tight.
 const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
 
-// chooseForDelays makes the choices of a model with delays, and reports what does not go with them. Nothing that would leave a
-// delay out is let through.
+// chooseForDelays makes the choices of a model with delays, and reports what does not go with them. Nothing that would
+// leave a delay out is let through.
 func chooseForDelays(r *Run, l *diag.List) {
 	m := r.model.Checked
 	if r.reading.past = lag.NewRecord(m); r.reading.past == nil {

@@ -9,8 +9,7 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// A vector is one of the flat vectors that tapes' named inputs and outputs are
-// parts of.
+// A vector is one of the flat vectors that tapes' named inputs and outputs are parts of.
 type vector uint8
 
 const (
