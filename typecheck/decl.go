@@ -9,7 +9,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/typecheck/cover"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // resolve works out what a global name means. Names that it needs are resolved first.
@@ -279,7 +279,7 @@ func (c *checker) resolveVariable(e *entity) {
 	if e.condition {
 		c.holdParam(e)
 	}
-	if v.Prior != nil && e.kind == paramName {
+	if sym.Random = c.randoms[e] != nil; v.Prior != nil && e.kind == paramName && !sym.Random {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
 	}
 }
@@ -419,8 +419,10 @@ func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 			continue
 		}
 		u := c.unit(p.Unit)
-		if !bare(v) {
-			c.expectUnit("the value of "+l.Target.Name.Name, v, u, p.Unit.Span)
+		for _, e := range terms.Values(v) {
+			if !bare(e) {
+				c.expectUnit("the value of "+l.Target.Name.Name, e, u, p.Unit.Span)
+			}
 		}
 		t := v.Type()
 		t.Unit = u
@@ -545,7 +547,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) model.Expr {
 		ok = false
 	}
 	if at, spans, is := covers.Twice(); is {
-		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, cover.Lines(spans)).
+		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, source.Lines(spans)).
 			Relate(spans[0], "first here")
 		ok = false
 	}

@@ -161,7 +161,7 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 	}
 	if at, spans, is := sets.Twice(); is {
 		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at),
-			cover.Lines(spans)).Relate(spans[0], "first equation")
+			source.Lines(spans)).Relate(spans[0], "first equation")
 		return bad(sym.Span)
 	}
 	if failed || slices.Contains(c.lostNames, sym.Name) {
@@ -415,7 +415,7 @@ func elementOf(subs []model.Sub, shape types.Shape) string {
 	if subs == nil {
 		return ""
 	}
-	return cover.Element(elementAt(subs, shape), shape)
+	return shape.Element(elementAt(subs, shape))
 }
 
 // elementAt returns the number of an element, from 0, by constant subscripts.
