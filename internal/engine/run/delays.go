@@ -1,11 +1,14 @@
 package run
 
 import (
+	"errors"
+
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -135,4 +138,17 @@ func (r *Run) PresentOnly(what string) error {
 	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
 		"derivatives, by mode = adjoint or tangent, do", what)
 	return l.Err()
+}
+
+// CodeDelay is the code of what a run cannot read of its past.
+const CodeDelay diag.Code = "delay"
+
+// ofPast reports whether err is of what a run reads of its past, and where that is written.
+func ofPast(err error) (at source.Span, is bool) {
+	var read *lag.Error
+	if errors.As(err, &read) {
+		return read.Lag.Span, true
+	}
+	var step *solvers.PastError
+	return at, errors.As(err, &step)
 }
