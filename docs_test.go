@@ -194,6 +194,7 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual",
 		"docs/language.md ":   "TestMessageInManual",
 		"docs/events.md odes": "TestDocumentsModels", "docs/steady.md odes": "TestDocumentsModels",
+		"docs/delays.md odes":      "TestDocumentsModels",
 		"docs/dosing.md odes":      "TestDocumentsModels",
 		"docs/populations.md odes": "TestDocumentsModels",
 		"docs/composition.md odes": "TestDocumentsModels",

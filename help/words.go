@@ -168,6 +168,7 @@ var codes = map[string]string{
 	"too-large":           "An array or loop is larger than odes handles.",
 	"too-many-dimensions": "Loops are nested so deeply that an array would have too many axes.",
 	"too-many-errors":     "Only the first errors are shown.",
+	"delay":               "What a run cannot read of its past, as with a delay that is not positive; docs/delays.md.",
 	"too-many-pending":    "More executions of an event with a delay wait than it has room for (its option pending).",
 	"too-many-steps":      "The run needs more steps than allowed (setting max_steps).",
 	"type-mismatch":       "A condition stands where a number is needed, or the other way round.",

@@ -157,6 +157,8 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 		rule = g.parser("random")
 	case startsDoses(p, p.i):
 		rule = g.parser("doses")
+	case startsPast(p, p.i):
+		rule = g.parser("past")
 	case isName(t) && isToken(p.ahead(1), "'"):
 		rule = g.parser("Target") // without its "=": the rule says so
 	}

@@ -281,6 +281,10 @@ type (
 		Name  part[newName] `parser:"'mass' '(' @@ ')'"`
 		Value ast.Expr      `parser:"'=' @@"`
 	}
+	pastItem struct {
+		Name  part[newName] `parser:"'past' @@"`
+		Value ast.Expr      `parser:"'=' @@"`
+	}
 	equationItem struct {
 		Target part[*ast.LValue]  `parser:"@@"`
 		Op     string             `parser:"Prime @('=' | '+=')"`
@@ -362,6 +366,7 @@ func itemRules() []itemRule {
 		rule((*parse).equation, "Target"),
 		rule((*parse).algEq, "0"),
 		rule(mass, "mass"),
+		rule(past, "past"),
 		rule((*parse).event, "event"),
 		rule((*parse).reaction, "reaction"),
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),

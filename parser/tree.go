@@ -379,6 +379,10 @@ func mass(_ *parse, n *massItem) ast.Item {
 	return &ast.Mass{Name: n.Name.get().Ident, Value: n.Value}
 }
 
+func past(_ *parse, n *pastItem) ast.Item {
+	return &ast.Mass{Name: n.Name.get().Ident, Past: true, Value: n.Value}
+}
+
 func (p *parse) equation(n *equationItem) ast.Item {
 	return &ast.Equation{Target: n.Target.get(), Add: n.Op == "+=", Value: n.Value, For: value(n.For)}
 }

@@ -332,6 +332,12 @@ var inside = []Word{
 		Text: "The equations x' = f are M*x' = f, with a matrix of numbers that may be singular.",
 	},
 	{
+		Name: "past", Kind: FreeWord, In: "equation",
+		Form: "past x = exp(t)",
+		Text: "What the state x was before the start, for `delay(x, tau)`: an expression of time and params. " +
+			"Without it the past is the initial value.",
+	},
+	{
 		Name: "priority", Kind: FreeWord, In: "event",
 		Form: "event late when x > 10 priority -1 { stop }",
 		Text: "Decides between events at the same time: higher first, 0 without it, then the order of the file.",

@@ -291,6 +291,7 @@ func (s *sweep) slope(
 
 // field returns the system, within the limits of step i.
 func (s *sweep) field(i int, st *solvers.Step) solvers.CotangentField {
+	over(s.sys, st)
 	if s.timeless {
 		return s.sys
 	}
@@ -508,12 +509,18 @@ func (s *sweep) cross(i int) error {
 	if err != nil {
 		return err
 	}
+	if _, err := s.sow(i); err != nil {
+		return err
+	}
 	if s.loaded == i { // what is read within it needs the stages of the dense output
 		st = &s.dense
 		s.loaded = -1
 	}
 	seeded := st == &s.dense
 	s.transpose(i, st, e, s.field(i, st), s.rates.at(i), seeded)
+	if past, ok := s.sys.(PastPuller); ok && st.H > 0 {
+		past.LeapPull(st.T, st.Y0, s.yb, s.fb, s.tb)
+	}
 	return nil
 }
 
@@ -647,6 +654,9 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 		}
 		s.suspect(first)
 		s.pullConsistent(m)
+		if past, ok := s.sys.(PastPuller); ok {
+			past.Jump(s.run.After(k), s.tb)
+		}
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
@@ -700,6 +710,9 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.settle()
 	s.suspect(first)
 	s.pullConsistent(m)
+	if past, ok := s.sys.(PastPuller); ok {
+		past.Initial(s.yb)
+	}
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)

@@ -130,6 +130,7 @@ func (w *walk) slopes(limit float64) error {
 			return err
 		}
 		w.within(limitsOf(w.run, i, st))
+		over(w.sys, st)
 		w.sys.Enter(w.run.Held(i))
 		w.rates.add(i, w.rate(guard, st, limit))
 		return nil
@@ -312,7 +313,7 @@ func (w *walk) pushInside(method solvers.Interpolant, r *innerReading) {
 
 // load returns step i; inside tells that something is read within it.
 func (w *walk) load(i int, inside bool) (*solvers.Step, error) {
-	if inside {
+	if _, reads := w.sys.(PastPusher); inside || reads {
 		_, err := w.read.LoadDense(i, &w.dense)
 		return &w.dense, err
 	}
@@ -323,7 +324,16 @@ func (w *walk) load(i int, inside bool) (*solvers.Step, error) {
 // pushStep moves the tangents through step i.
 func (w *walk) pushStep(i int, st *solvers.Step) {
 	w.within(limitsOf(w.run, i, st))
+	past, ok := w.sys.(PastPusher)
+	if ok {
+		if over(past, st); st.H > 0 {
+			past.LeapPush(st.T, st.Y0, w.td, w.yd, w.fd)
+		}
+	}
 	w.through(i, st, w.run.End(i), w.rates.at(i), w.ahead[i])
+	if ok {
+		past.Keep(i, w.field, w.method, st, &solvers.StepTangent{T0: w.d.T1, H: w.d.H, Y0: w.d.Y1, Y1: w.yd})
+	}
 }
 
 // through moves the tangents through st, step i, -1 for one that no run keeps. rate is that of the guard that ended it.
@@ -414,6 +424,9 @@ func (w *walk) pushMark(k, left, first int) {
 		w.yd, w.yp = w.yp, w.yd
 		w.dd, w.dp = w.dp, w.dd
 		w.enter(m)
+		if past, ok := w.sys.(PastPusher); ok {
+			past.Jumped(w.run.After(k), w.td)
+		}
 		w.time(k, first)
 		return
 	case solvers.MarkMode, solvers.MarkRemode:
@@ -455,6 +468,9 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 	}
 	w.sys.EnterPush(w.dd)
 	w.pushConsistent(m, w.yd)
+	if past, ok := w.sys.(PastPusher); ok {
+		past.Begins(w.yd)
+	}
 	w.predictTimes(-1)
 }
 

@@ -26,12 +26,12 @@ func additiveMethods() []*Spec {
 		&tableau.ARS222, &tableau.ARS343, &tableau.KenCarp3, &tableau.KenCarp4, &tableau.KenCarp5,
 	} {
 		a := (*additiveTable)(t)
-		words := implicitTable{
+		words := implicitTable{Implicit: tableau.Implicit{
 			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
 			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +
 				"others are not, as diffusion with mild reactions: the matrix of the linear terms is the only one. " +
 				"Steps are as short as keeps the others stable.",
-		}
+		}}
 		m := implicitSpec(words, func(t implicitTable) *implicitTable { return a.expand(t) })
 		m.Can = m.Can&^MassMatrix | SplitRates | StiffnessTest
 		whole := m.New

@@ -540,6 +540,11 @@ func (s *Solver) until(m *member, pending *bool) error {
 	s.fresh = s.fresh && t1 == s.t
 	s.t = t1
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
+	if s.sight.lagged != nil {
+		if _, err := s.sight.lagged.Made(st); err != nil {
+			return err
+		}
+	}
 	return s.sink.Step(st, e)
 }
 

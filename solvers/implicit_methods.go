@@ -39,11 +39,9 @@ var implicitFamily = Family{
 
 func implicitMethods() []*Spec {
 	var list []*Spec
-	for _, t := range []*implicitTable{
-		&backwardEuler, &implicitMidpoint, &sdirk2, &sdirk4, &trbdf2, &kvaerno3, &esdirk32, &esdirk4, &kvaerno5,
-		&esdirk54,
-	} {
-		list = append(list, implicitSpec(*t, func(t implicitTable) *implicitTable { return &t }))
+	for _, t := range tableau.Implicits() {
+		words := implicitTable{Implicit: t}
+		list = append(list, implicitSpec(words, func(t implicitTable) *implicitTable { return &t }))
 	}
 	trapezoidal := thetaWords
 	trapezoidal.Name, trapezoidal.Title = "trapezoidal", "trapezoidal rule 2(3)"
@@ -69,7 +67,9 @@ func implicitMethods() []*Spec {
 		{7, radauTable, 13, "radau13", "Radau IIA 13(7)", radauProse, radauSource},
 		{3, lobattoTable, 4, "lobatto_iiic4", "Lobatto IIIC 4(3)", lobattoProse, lobattoSource},
 	} {
-		w := implicitTable{Name: m.name, Title: m.title, Prose: m.prose, Source: m.source, Order: m.order}
+		w := implicitTable{Implicit: tableau.Implicit{
+			Name: m.name, Title: m.title, Prose: m.prose, Source: m.source, Order: m.order,
+		}}
 		switch w.Order {
 		case 2 * m.stages: // Gauss
 			w.Embedded, w.DenseOrder = 1+m.stages, 1+m.stages
@@ -121,7 +121,7 @@ func implicitSpec(t implicitTable, table func(t implicitTable) *implicitTable) *
 	}
 }
 
-var thetaWords = implicitTable{
+var thetaWords = implicitTable{Implicit: tableau.Implicit{
 	Name: "theta", Title: "θ-method 1(2)",
 	Prose: "For parabolic equations at crude tolerances: y₁ = y₀ + h ((1-θ) f₀ + θ f₁), from the " +
 		"trapezoidal rule at the setting theta = 0.5, which it is without one, to backward Euler at 1. What " +
@@ -129,7 +129,7 @@ var thetaWords = implicitTable{
 	Source: "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.3; estimate: derived for " +
 		"odes, docs/methods.md",
 	Order: 1, Embedded: 2, DenseOrder: 1,
-}
+}}
 
 // thetas keeps the methods by θ: float64 → *Spec.
 var thetas sync.Map

@@ -8,33 +8,10 @@ import (
 	"odes.dev/odes/solvers/tableau"
 )
 
-// implicitTable is an implicit Runge–Kutta method as data. Row 0 is f(t, y₀); with nodes c_i = Σ_j a_ij, the
-// others are
-//
-//	Y_i = y₀ + h Σ_j a_ij k_j,   M k_i = f(t + c_i h, Y_i),   y₁ = y₀ + h Σ_i b_i k_i.
-//
-// Rows that depend on each other are solved at once: one by one in a diagonally implicit method. A row with no a_ii is
-// explicit. Figures are written as those of a Tableau. The orders are claims, which tests prove.
+// implicitTable is a tableau.Implicit at work.
 type implicitTable struct {
-	Name, Title, Prose, Source string
-
-	Order    int
-	Embedded int // of y₁ - e; for a filtered estimate, before the filter
-
-	A string // rows 1, 2, …: figures of rows 0, 1, …; missing ones are 0
-	B string // figures of rows 0, 1, …
-
-	// E are the weights of the estimate, e = h (e₀ k₀ + M Σ e_i k_i). With a Filter φ it is the solution of
-	// (M/φ - h J) e = (h/φ) …, with the Jacobian J at the start: where y₀ is off what decays fast, k₀ is large
-	// and says nothing of y₁ (L. F. Shampine, L. S. Baca, ACM Transactions on Mathematical Software 10 (1984)
-	// 378–388, doi:10.1145/2701.356102).
-	E, Filter string
-	Twice     bool // the filter is applied twice, where an explicit row multiplies k₀ once more
-
+	tableau.Implicit
 	parts []RatesPart // of the rows, 0 among them; nil where all are those of the whole
-
-	DenseOrder int
-	DenseB     string // row i: coefficients of θ, θ², … in β_i of y(t + θh) = y₀ + h Σ β_i(θ) k_i
 }
 
 // implicitFigures are the exact figures of an implicitTable.

@@ -16,6 +16,12 @@ type dense struct {
 
 // InterpolatePush writes the tangent of the dense output.
 func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+	r.readyKept(f, s, d)
+	r.denseTangent(s, d, theta, r.dense.kd, td, yd)
+}
+
+// readyKept makes dense.kd the tangents of all rows of K of the last Push.
+func (r *rungeKutta) readyKept(f TangentField, s *Step, d *StepTangent) {
 	w, l := r.w, r.l
 	g := &r.dense
 	r.extend(f, s)
@@ -33,7 +39,6 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 			}
 		}
 	}
-	r.denseTangent(s, d, theta, g.kd, td, yd)
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.

@@ -8,6 +8,7 @@ import (
 // sight keeps steps from missing what functions of time and of states do between two stages. Error estimates are made
 // of the stages and know nothing of it.
 type sight struct {
+	lagged  Lagged      // the system, where it reads the past; otherwise nil
 	signals Signals     // nil for none
 	nodes   []float64   // fractions of a step, ascending, from 0 to 1
 	each    [][]float64 // of each member of the method

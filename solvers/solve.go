@@ -98,6 +98,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.clock.sys = c
 	}
 	s.sight = newSight(sys, s.members)
+	s.sight.lagged, _ = sys.(Lagged)
 	s.y = s.trial.Y0
 	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
@@ -295,8 +296,13 @@ func (s *Solver) begin() error {
 	if err := s.sink.Begin(s.sys, s.method); err != nil {
 		return err
 	}
+	if s.sight.lagged != nil {
+		if err := s.sight.lagged.Opens(s.method, s.t, s.y); err != nil {
+			return err
+		}
+	}
 	s.lender = nil
-	if len(s.guards) == 0 { // with guards, steps are retaken and several are under way at once
+	if len(s.guards) == 0 && s.sight.lagged == nil { // with guards, steps are retaken and several are under way at once
 		if l, ok := s.sink.(Lender); ok && l.Lends() {
 			s.lender = l
 		}
@@ -348,6 +354,11 @@ func (s *Solver) unopened() {
 func (s *Solver) emit(y, d, m []float64) error {
 	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
 	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
+	if s.sight.lagged != nil {
+		if err := s.sight.lagged.Marked(&s.mark); err != nil {
+			return err
+		}
+	}
 	return s.sink.Mark(&s.mark)
 }
 
@@ -461,7 +472,10 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
-	clipped := s.aim(tr, stop)
+	clipped, err := aimed(s, tr, stop)
+	if err != nil {
+		return err
+	}
 	if s.sight.signals != nil && s.shorten(tr) {
 		clipped = false
 	}
@@ -548,6 +562,13 @@ func (s *Solver) accept(e End) error {
 	tr := s.trial
 	s.again = false
 	s.stats.Made[s.member]++
+	broke := false
+	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
+		var err error
+		if broke, err = s.sight.lagged.Made(tr); err != nil {
+			return err
+		}
+	}
 	if err := s.sink.Step(tr, e); err != nil {
 		return err
 	}
@@ -564,10 +585,13 @@ func (s *Solver) accept(e End) error {
 	s.integrals.add(tr)
 	s.tol.accepted(s, tr)
 	s.t = tr.T1
-	if s.count++; e.Kind != EndFree || s.cut > 0 {
+	if s.count++; e.Kind != EndFree || s.cut > 0 || broke {
 		s.anchor, s.count, s.cut = s.t, 0, 0
 	}
 	f := s.slope(tr)
+	if broke {
+		f = nil
+	}
 	s.fresh = f != nil
 	s.advance(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed

@@ -63,6 +63,9 @@ func (s *Solver) first() error {
 // evaluate makes row 0 of the trial step f(t, y).
 func (s *Solver) evaluate() {
 	w := s.size.N + s.size.Q
+	if s.sight.lagged != nil {
+		s.sight.lagged.Over(s.t, s.t)
+	}
 	s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
 	s.stats.Evals++
 	s.fresh = true

@@ -56,7 +56,6 @@ var foreign = map[string]string{
 	"argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, " +
 		"crosses 0",
 	"count":          "the number of firings of an event is at_event(e, 1)",
-	"delay":          "delayed states are not part of the language; a chain of states comes near them",
 	"switch":         "write if … then … elseif … else …",
 	"where":          "write if … then … else …",
 	"iff":            "write if … then … else …",

@@ -19,6 +19,10 @@ var trajectory = []*Func{
 		Doc: "in the body of an event with a delay: e at the trigger, where the rest is of the execution",
 	},
 	{
+		Name: "delay", Args: []string{"e", "tau"}, Class: Special, Units: UnitsFree, Value: "e at the time t - tau",
+		Doc: "e at the time t - tau: delay(x, 3); before the start, states have their `past x = …`, or initial values",
+	},
+	{
 		Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree,
 		Value: "kf*Π left^n - kr*Π right^m", Doc: "rate of a reaction by the law of mass action; only after `rate`",
 	},

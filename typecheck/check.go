@@ -282,6 +282,7 @@ func (c *checker) run() {
 		}
 		c.checkOutputs()
 		c.checkConditions()
+		listLags(c)
 		c.checkSettings()
 		return
 	}
@@ -292,6 +293,7 @@ func (c *checker) run() {
 	c.checkObjectives()
 	c.checkOutputs()
 	c.checkConditions()
+	listLags(c)
 	c.checkSettings()
 }
 

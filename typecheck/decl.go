@@ -536,17 +536,17 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) model.Expr {
 	if !ok {
 		return bad(pieces[0].Span)
 	}
-	cover := newCover(c, shape)
+	covers := newCover(c, shape)
 	for _, p := range list {
-		if !cover.add(p) {
+		if !covers.Add(p) {
 			return bad(pieces[0].Span)
 		}
 	}
-	if at, is := cover.missing(); is {
+	if at, is := covers.Missing(); is {
 		c.errorf(CodeCoverage, pieces[0].Target.Span, "element %s of %q is not defined", at, name)
 		ok = false
 	}
-	if at, spans, is := cover.twice(); is {
+	if at, spans, is := covers.Twice(); is {
 		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, source.Lines(spans)).
 			Relate(spans[0], "first here")
 		ok = false

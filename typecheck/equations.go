@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/cover"
 )
 
 // change is one contribution to the derivative of a state.
@@ -143,10 +144,10 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 		ok := true
 		if ch.add {
 			extra = append(extra, ch)
-			ok = adds.add(ch.Piece)
+			ok = adds.Add(ch.Piece)
 		} else {
 			base = append(base, ch.Piece)
-			ok = sets.add(ch.Piece)
+			ok = sets.Add(ch.Piece)
 		}
 		if !ok {
 			return bad(sym.Span)
@@ -158,7 +159,7 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 		}
 		return "element " + at + " of state \"" + sym.Name + "\""
 	}
-	if at, spans, is := sets.twice(); is {
+	if at, spans, is := sets.Twice(); is {
 		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at),
 			source.Lines(spans)).Relate(spans[0], "first equation")
 		return bad(sym.Span)
@@ -167,15 +168,15 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 		return bad(sym.Span)
 	}
 	// Elements without `=` start from 0 when something is added to them.
-	var zeros *cover
-	if len(base) == 0 && !adds.whole {
+	var zeros *cover.Cover
+	if len(base) == 0 && !adds.Whole() {
 		zeros = adds
 	} else if len(base) > 0 {
 		zeros = sets
 	}
 	if zeros != nil {
-		if _, is := zeros.missing(); is {
-			if at, is := bothMissing(sets, adds); is {
+		if _, is := zeros.Missing(); is {
+			if at, is := cover.BothMissing(sets, adds); is {
 				d := c.errorf(CodeNoEquation, sym.Span, "%s has no equation; add: %s' = …", where(at), sym.Name)
 				if at != "" {
 					d.Message = where(at) + " has no equation"
@@ -215,7 +216,7 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 		}
 		var free *layer
 		for _, l := range layers {
-			if l.cover != sets && l.cover.free(ch.Piece) {
+			if l.cover != sets && l.cover.Free(ch.Piece) {
 				free = l
 				break
 			}
@@ -225,13 +226,13 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 			layers = append(layers, free)
 		}
 		free.pieces = append(free.pieces, ch.Piece)
-		if !free.cover.add(ch.Piece) {
+		if !free.cover.Add(ch.Piece) {
 			return bad(sym.Span)
 		}
 	}
 	var total model.Expr
 	for _, l := range layers {
-		term := c.assemble(t, l.pieces[0].Span, c.withZeros(l.pieces, l.cover))
+		term := c.assemble(t, l.pieces[0].Span, l.cover.WithZeros(l.pieces, number(0, units.Unit{}, l.pieces[0].Span)))
 		if total == nil {
 			total = term
 			continue
@@ -253,21 +254,7 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 // layer is a set of contributions that do not overlap.
 type layer struct {
 	pieces []model.Piece
-	cover  *cover
-}
-
-func bothMissing(a, b *cover) (string, bool) {
-	if (a.whole && a.by == nil) || (b.whole && b.by == nil) {
-		return "", false
-	}
-	a.fill()
-	b.fill()
-	for i := range a.by {
-		if a.by[i] == 0 && b.by[i] == 0 {
-			return a.shape.Element(i), true
-		}
-	}
-	return "", false
+	cover  *cover.Cover
 }
 
 // assemble returns the array made of pieces. A single piece for the whole array that has its shape
@@ -277,62 +264,6 @@ func (c *checker) assemble(t types.Type, s source.Span, pieces []model.Piece) mo
 		return pieces[0].Value
 	}
 	return model.Seal(&model.Assemble{Base: model.NewBase(t, s), Pieces: pieces})
-}
-
-// withZeros adds zero pieces for the elements that v does not cover.
-func (c *checker) withZeros(pieces []model.Piece, v *cover) []model.Piece {
-	if v.whole && v.by == nil {
-		return pieces
-	}
-	v.fill()
-	shape := v.shape
-	if len(shape) == 0 {
-		return pieces
-	}
-	last := shape[len(shape)-1]
-	stride := shape.Strides()
-	for o := 0; o < len(v.by); {
-		if v.by[o] != 0 {
-			o++
-			continue
-		}
-		// A run along the last axis. In a matrix, successive empty rows are joined.
-		n := 0
-		for o%last+n < last && v.by[o+n] == 0 {
-			n++
-		}
-		rows := 1
-		if n == last && len(shape) >= 2 {
-			for r := (o / stride[len(shape)-2]) % shape[len(shape)-2]; r+rows < shape[len(shape)-2] &&
-				allZero(v.by[o+rows*last:o+(rows+1)*last]); {
-				rows++
-			}
-		}
-		subs := make([]model.Sub, len(shape))
-		for k := range shape {
-			i := o / stride[k] % shape[k]
-			subs[k] = model.Sub{Lo: i + 1, Step: 1, Count: 1}
-		}
-		subs[len(shape)-1].Count = n
-		if rows > 1 {
-			subs[len(shape)-2].Count = rows
-		}
-		pieces = append(pieces, model.Piece{
-			Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span),
-			Span: pieces[0].Span,
-		})
-		o += n + (rows-1)*last
-	}
-	return pieces
-}
-
-func allZero(v []int32) bool {
-	for _, x := range v {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // reaction adds the contributions of one reaction to the derivatives of its species.

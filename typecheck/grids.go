@@ -260,6 +260,8 @@ func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	switch row.Name {
 	case "interp":
 		return c.interp(x, e, row)
+	case "delay":
+		return lagged(c, x, e, row)
 	case "mass_action":
 		c.errorf(CodeKind, e.Span, "mass_action stands only after `rate` in a reaction")
 		return bad(e.Span)

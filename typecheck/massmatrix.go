@@ -27,6 +27,8 @@ func (c *checker) readMasses() {
 	for _, it := range c.masses {
 		e, ok := c.globals[it.Name.Name]
 		switch {
+		case it.Past && readyLags(c):
+			continue
 		case !ok:
 			c.undefined(context{place: placeConst}, it.Name)
 			continue

@@ -26,6 +26,7 @@ type steadyOfPass struct {
 	equilibration *ast.Equilibrate // nil for none
 	resumed       *model.Event     // where the run goes on after it; nil for none
 	settled       *model.Event     // the steady state after the end; nil where nothing reads it
+	lags          lagging
 }
 
 // equilibrate keeps an `equilibrate` item of this pass. That of an experiment takes the place of the model's.

@@ -314,10 +314,11 @@ type (
 		For   []Binder
 	}
 
-	// Mass is `mass(x) = M`.
+	// Mass is `mass(x) = M` or, as a Past, `past x = e`.
 	Mass struct {
 		At
 		Name  Ident
+		Past  bool
 		Value Expr
 	}
 
@@ -363,9 +364,24 @@ func (*Assert) Keyword() string      { return "assert" }
 func (*Report) Keyword() string      { return "output" }
 func (n *Settings) Keyword() string  { return n.Block.Name }
 func (*AlgEq) Keyword() string       { return "alg equation" }
-func (*Mass) Keyword() string        { return "mass" }
 func (*Equation) Keyword() string    { return "equation" }
 func (*Bad) Keyword() string         { return "bad" }
+
+// Keyword is "mass" or "past".
+func (n *Mass) Keyword() string {
+	if n.Past {
+		return "past"
+	}
+	return "mass"
+}
+
+// around returns what stands before the name, and behind it.
+func (n *Mass) around() (before, behind string) {
+	if n.Past {
+		return "past ", ""
+	}
+	return "mass(", ")"
+}
 
 // Keyword is "let" or "output".
 func (n *Let) Keyword() string {

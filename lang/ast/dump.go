@@ -217,7 +217,7 @@ func (d *dumper) item(item Item) {
 	case *AlgEq:
 		d.list("0=", n.Value, d.loop(n.For))
 	case *Mass:
-		d.list("mass", name(n.Name), n.Value)
+		d.list(n.Keyword(), name(n.Name), n.Value)
 	case *Equation:
 		d.list(map[bool]string{false: "'=", true: "'+="}[n.Add], n.Target, n.Value, d.loop(n.For), doc(n.Doc))
 	case *Bad:

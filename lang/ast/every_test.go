@@ -39,6 +39,7 @@ output o : [mg] = x as [mg]
 output c, x, one.V
 event far when c[2].m.x > 1 { c[2].V = 0  c[1].g[2].x += 1 }
 fn f(a, b : [m], v[m]) = a * b + v[1]
+past x = 2 + k*t
 x' = -k*x + table(t)[2]
 y[i]' = y[i-1] - y[i+1] + sum(w @ y) for i in 2:n-1
 event dose at 4 [h], 8 [h] { x += 1 [mg]; let s = 3; d = s; stop }

@@ -107,9 +107,10 @@ func (t *text) item(item Item) {
 		t.value("0 = ", n.Value)
 		t.binders(n.For)
 	case *Mass:
-		t.put("mass(")
+		open, end := n.around()
+		t.put(open)
 		t.ident(n.Name)
-		t.value(") = ", n.Value)
+		t.value(end+" = ", n.Value)
 	case *Equation:
 		op := "' = "
 		if n.Add {

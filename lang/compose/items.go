@@ -126,7 +126,7 @@ func (u *used) copies(c *copier, item ast.Item) []ast.Item {
 		return []ast.Item{twin}
 	case *ast.Mass:
 		if several {
-			return refuse("a mass matrix")
+			return refuse(map[bool]string{false: "a mass matrix", true: "a past"}[it.Past])
 		}
 		twin := copied(c, it)
 		twin.Name = u.id(it.Name)

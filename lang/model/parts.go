@@ -35,6 +35,15 @@ type Algebra struct {
 	Masses []*Mass
 	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
 	Residuals []*Residual
+	// Lags are what the model reads of its past. No equation gives them either: they come of the record of the run.
+	Lags []*Lag
+}
+
+// Lag is a state at earlier times, delay(State, tau). Value has the elements of State once for each delay, one after
+// the other. Delay holds the delays: a hidden discrete, which starts at what was written and stays.
+type Lag struct {
+	Value, State, Delay *Symbol
+	Span                source.Span
 }
 
 // Residual is an algebraic equation `0 = Value`, one for each element of Value.

@@ -33,6 +33,9 @@ func (m *Model) Continue(
 	if err != nil {
 		return nil, err
 	}
+	if err := r.PresentOnly("a steady state"); err != nil {
+		return nil, err
+	}
 	if err := r.seeksSteady(); err != nil {
 		return nil, err
 	}

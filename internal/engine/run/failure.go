@@ -25,6 +25,11 @@ func (r *Run) failed(err error, w *system.Worker) error {
 		method = r.method(0)
 	}
 	list, at := r.model.Explain.Failure(err, w, method)
+	if span, of := ofPast(err); of {
+		var l diag.List
+		l.Errorf(CodeDelay, span, "%v", err)
+		list = l.Err().(*diag.ListError)
+	}
 	if list == nil {
 		return err
 	}

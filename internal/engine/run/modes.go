@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -54,6 +55,10 @@ func (r *Run) adjointMethod(lanes int) (sens.Method, error) {
 	workers := func(k *system.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
+			if r.reading.past != nil {
+				x := lag.Of(w, r.reading.past, r.method(lanes))
+				return sens.CotangentWorker{System: x, Objectives: x, Method: r.method(lanes)}
+			}
 			if k == first {
 				w.ReadStages(r.kept)
 			}
@@ -100,7 +105,7 @@ func (r *Run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, err
 		return nil, err
 	}
 	return &sens.Tangent{New: func() sens.TangentWorker {
-		w := r.problem.Worker(k)
+		w := r.over(r.problem.Worker(k), lanes)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}}, nil
 }
@@ -113,6 +118,9 @@ func (r *Run) complexStep() (*sens.ComplexStep, error) {
 
 // complexWorkers returns what makes workers that repeat the run in complex arithmetic.
 func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
+	if err := r.PresentOnly("a run in complex arithmetic"); err != nil {
+		return nil, err
+	}
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
@@ -129,6 +137,9 @@ func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
 
 // forwardMethod makes the continuous forward method.
 func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
+	if err := r.PresentOnly("mode = forward"); err != nil {
+		return nil, err
+	}
 	k, err := r.problem.Kit(lanes, system.PushElements, false)
 	if err != nil {
 		return nil, err
@@ -143,6 +154,9 @@ func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
 // its own, so that results do not depend on the number of lanes. Where the run has steps of fixed length, so has the
 // way back, unless it is stiff: there the adjoint has fast parts that such a step leaves out.
 func (r *Run) continuousMethod(backsolve bool) (sens.Method, error) {
+	if err := r.PresentOnly("a continuous adjoint"); err != nil {
+		return nil, err
+	}
 	counted, err := r.problem.Kit(1, system.Pull, false)
 	if err != nil {
 		return nil, err

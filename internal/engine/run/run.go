@@ -36,9 +36,10 @@ type Run struct {
 	tolerances   []float64                  // absolute ones of states in it, one or one for each
 	explicit     bool                       // the Jacobian is too large for implicit members of the method
 	within       func(int, result.Progress) // is told how far single experiments are, while they are solved
-	lacking      string                     // why an experiment has no value, and which, in words
-	chained      bool                       // the run is one of several that follow one another; see Runner.Warm
-	stopped      string                     // what stopped the last run before its end, in words
+	reading      reading
+	lacking      string // why an experiment has no value, and which, in words
+	chained      bool   // the run is one of several that follow one another; see Runner.Warm
+	stopped      string // what stopped the last run before its end, in words
 	warnings     diag.List
 	summands     []contribution // room for those of experiments
 
@@ -74,6 +75,9 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	}
 	for _, d := range r.settings.Notes {
 		r.warnings.Add(d)
+	}
+	if chooseForDelays(r, &l); l.HasErrors() {
+		return nil, l.Err()
 	}
 	r.auto()
 	spec, err := r.settings.Spec()
@@ -296,7 +300,7 @@ func (r *Run) solver(w *system.Worker) *solvers.Solver {
 	if r.errorControl != nil {
 		how.Also = r.errorControl.Norm
 	}
-	return solvers.NewSolver(w, method, controller, how)
+	return solvers.NewSolver(r.over(w, 0), method, controller, how)
 }
 
 // forward solves the model into sink.
@@ -454,6 +458,10 @@ func (r *Run) record(tr *solvers.Trajectory, k *system.Kit) {
 		tr.Limit /= int64(n + 1)
 	}
 	r.keepLimit = tr.Limit / 8
+	if tr.Replayer = nil; r.reading.past != nil { // what a step read cannot be had without the record
+		r.keepLimit = 0
+		return
+	}
 	tr.Replayer = func() (solvers.System, solvers.Method) {
 		w := r.spread(r.problem.Worker(k), 1, r.sweepers(chooseLanes(len(r.objectives))))
 		w.KeepStages(r.kept)

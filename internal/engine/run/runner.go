@@ -254,7 +254,7 @@ func (r *Runner) prepareForward() (err error) {
 	}
 	r.solver = r.Run.solver(r.worker)
 	r.record(&r.trajectory, forward)
-	r.recorder = sens.NewRecorder(&r.trajectory, r.worker)
+	r.recorder = sens.NewRecorder(&r.trajectory, r.over(r.worker, 0))
 	return nil
 }
 
@@ -421,7 +421,9 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		if r.method == nil {
 			r.beginAdjoint(r.lanes)
 		}
-		r.worker.KeepStages(r.kept)
+		if r.reading.past == nil {
+			r.worker.KeepStages(r.kept)
+		}
 		return r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.recorder)
 	}
 	stats, err := solve()
@@ -492,7 +494,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		out.Log, out.MoreEvents = log, 0
 	}
 	find := r.kinks
-	if r.share > 0 { // of what a result is compared with, only numbers count
+	if r.share > 0 || r.reading.past != nil { // of what a result is compared with, only numbers count
 		find = nil
 	}
 	rtol := r.settings.Solver.RTol

@@ -53,6 +53,12 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if !r.wantsSecond() {
 		return
 	}
+	if err := r.PresentOnly("a second derivative"); err != nil {
+		for _, d := range diag.Of(err) {
+			l.Add(d)
+		}
+		return
+	}
 	r.setup.Sides = false // also for runs that repeat this one: sides know nothing of second derivatives
 	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
 		l.Errorf(settings.CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")

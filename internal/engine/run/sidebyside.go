@@ -176,6 +176,9 @@ var laneModes = []string{sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward}
 // sideBySide reports whether nothing but a run, and its derivatives by one of laneModes, is asked for. Invariants are
 // checked at the start alone: that one is lost on the way is a warning, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
+	if r.reading.past != nil {
+		return false
+	}
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
 		!r.model.System.Settles() && (!gradient || slices.Contains(laneModes, r.settings.Mode))
 }

@@ -137,6 +137,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*result.Solu
 	start := time.Now()
 	stats, err := s.forward(ctx, func() solvers.Sink {
 		table = newRecorder(s.worker, times, s.settings.Solver.EventTol)
+		table.outputs = outputsOf(s.Run, s.worker)
 		return solvers.Sinks{table, s.observer, log}
 	})
 	if err != nil {
@@ -180,7 +181,7 @@ func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solv
 				return solvers.Stats{}, err
 			}
 			s.worker = s.spread(s.problem.Worker(k), 1, 1)
-			s.solver, s.observer = s.Run.solver(s.worker), sens.NewObserver(s.worker)
+			s.solver, s.observer = s.Run.solver(s.worker), sens.NewObserver(s.over(s.worker, 0))
 		}
 		return s.solve(ctx, s.solver, s.worker, s.setup.Progress, sink())
 	}

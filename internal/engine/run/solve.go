@@ -147,13 +147,14 @@ func (m *Model) Event(e sens.EventTime, guards []solvers.Guard, from, to float64
 // recorder is a Sink that evaluates the model's outputs over time: at the end of every step, or at
 // given times by dense output. At an instant where something jumps, it records both limits.
 type recorder struct {
-	w      *system.Worker
-	times  []float64 // nil: every step end; else ascending
-	tol    float64   // event_tol
-	next   int
-	method solvers.Method
-	width  int // elements of all outputs
-	member int // of the method, that made the last step
+	outputs func(t float64, y, d, outputs []float64)
+	w       *system.Worker
+	times   []float64 // nil: every step end; else ascending
+	tol     float64   // event_tol
+	next    int
+	method  solvers.Method
+	width   int // elements of all outputs
+	member  int // of the method, that made the last step
 
 	t    []float64
 	by   []int     // the member of the method that made the step that ends there
@@ -173,7 +174,8 @@ type broken struct {
 func newRecorder(w *system.Worker, times []float64, tol float64) *recorder {
 	size := w.Size()
 	return &recorder{
-		w: w, times: times, tol: tol, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D),
+		w: w, outputs: w.Outputs, times: times, tol: tol, width: w.OutputWidth(),
+		y: make([]float64, size.N), d: make([]float64, size.D),
 	}
 }
 
@@ -205,7 +207,7 @@ func (r *recorder) record(t float64, y, d []float64) error {
 	}
 	r.t, r.by = append(r.t, t), append(r.by, r.member)
 	r.rows = append(r.rows, make([]float64, r.width)...)
-	r.w.Outputs(t, y, d, r.rows[at:])
+	r.outputs(t, y, d, r.rows[at:])
 	for i, x := range r.rows[at:] {
 		if x-x != 0 {
 			r.trace(t, y, d, i)

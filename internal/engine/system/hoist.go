@@ -7,8 +7,7 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// derivatives makes the transposes and tangents of a model's tapes with
-// respect to the inputs that move.
+// derivatives makes the transposes and tangents of a model's tapes with respect to the inputs that move.
 type derivatives struct {
 	active map[string]bool // params that are differentiated
 	clock  bool            // only the time and the states move

@@ -9,8 +9,7 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// A vector is one of the flat vectors that tapes' named inputs and outputs are
-// parts of.
+// A vector is one of the flat vectors that tapes' named inputs and outputs are parts of.
 type vector uint8
 
 const (
@@ -59,7 +58,7 @@ type layout struct {
 	parts                  map[tapec.Name]part // by primal names
 	states                 []part              // in order of declaration
 	nY, nP, nD, nM, nQ, nF int
-	nC, nE                 int
+	nC, nE, nLags          int
 	objectives             int
 }
 
@@ -83,6 +82,12 @@ func newLayout(c *tapec.Compiled) *layout {
 	l.nD = l.declare(c.Model.Discretes, at{tapec.Discrete, vecD}, at{tapec.LeftDiscrete, vecDm})
 	for _, s := range c.Model.States {
 		l.states = append(l.states, l.part(tapec.State.Called(s.Name)))
+	}
+	for _, x := range c.Model.Lags { // behind the states
+		at, size := l.nY+l.nLags, x.Value.Type.Shape.Size()
+		l.parts[tapec.State.Called(x.Value.Name)] = part{vecY, at, size}
+		l.parts[tapec.LeftState.Called(x.Value.Name)] = part{vecYm, at, size}
+		l.nLags += size
 	}
 	for i, m := range c.Modes {
 		l.parts[tapec.HeldMode.Number(i)] = part{vecM, m.Offset, m.Shape.Size()}

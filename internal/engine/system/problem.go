@@ -14,8 +14,7 @@ type Problem struct {
 	Peaks []int // elements of the functional vector that are looked for along the run: largest values
 	// Integrals are the quadratures that error control looks at; nil: all.
 	Integrals []int
-	// StepStages is the number of stages of a step of the run's method; Stages includes those of its
-	// dense output.
+	// StepStages is the number of stages of a step of the run's method; Stages includes those of its dense output.
 	StepStages, Stages int
 	// Free are the parts of the state vector whose initial values are variables.
 	Free []Place

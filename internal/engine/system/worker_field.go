@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Binding the vectors of a small model costs more than running its calls, so its vectors are copied to
-// memory that stays bound. These are the largest vectors for which that pays.
+// Binding the vectors of a small model costs more than running its calls: they are copied to memory that stays bound.
+// These are the largest vectors for which that pays.
 const (
 	smallEval = 16
 	smallPull = 32
@@ -23,7 +23,7 @@ type smallVectors struct {
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
 	n, q, l := size.N, size.Q, w.lanes
-	if n+q <= smallEval {
+	if n+q <= smallEval && w.kit.layout.nLags == 0 {
 		s.y, s.k = make([]float64, n), make([]float64, n+q)
 	}
 	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
@@ -59,10 +59,7 @@ func (w *Worker) Splits() bool { return w.problem.Split }
 // Splits implements solvers.SplitField.
 func (w *ComplexWorker) Splits() bool { return w.problem.Split }
 
-var (
-	_ solvers.SplitField = (*Worker)(nil)
-	_ solvers.SplitField = (*ComplexWorker)(nil)
-)
+var _, _ solvers.SplitField = (*Worker)(nil), (*ComplexWorker)(nil)
 
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {

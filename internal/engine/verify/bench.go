@@ -21,6 +21,11 @@ import (
 // the start of the run it measures single evaluations of the right-hand side and of its transpose (for
 // all lanes together), and a single step and its transpose.
 func Bench(ctx context.Context, m *run.Model, runs int, setup run.Setup) (*result.Bench, error) {
+	if r, err := m.Begin(setup); err != nil {
+		return nil, err
+	} else if err := r.PresentOnly("bench"); err != nil {
+		return nil, err
+	}
 	var forward, adjoint, gradient []float64
 	b := &result.Bench{Runs: max(runs, 1)}
 	setup = setup.With((*settings.Settings).Unchecked) // a gradient alone is measured

@@ -92,6 +92,9 @@ func verify(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*r
 	if err != nil {
 		return nil, err
 	}
+	if err := r.PresentOnly("verify"); err != nil {
+		return nil, err
+	}
 	var l diag.List
 	r.Require(solvers.ComplexSteps, "verify", &l)
 	if err := l.Err(); err != nil {

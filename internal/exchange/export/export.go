@@ -88,6 +88,9 @@ func (f *Format) Write(m *model.Model, experiment, version string, list *diag.Li
 			panic(r)
 		}
 	}()
+	if lags := x.source.Lags; len(lags) > 0 {
+		x.fail(lags[0].Span, "%s has no place for delays, and %s is one", f.title, lags[0].Span.Text())
+	}
 	x.leaveOut()
 	text = f.write(x)
 	if list.HasErrors() {

@@ -1,6 +1,40 @@
-package solvers
+package tableau
 
-var backwardEuler = implicitTable{
+// Implicit is an implicit Runge–Kutta method as data. Row 0 is f(t, y₀); with nodes c_i = Σ_j a_ij, the
+// others are
+//
+//	Y_i = y₀ + h Σ_j a_ij k_j,   M k_i = f(t + c_i h, Y_i),   y₁ = y₀ + h Σ_i b_i k_i.
+//
+// Rows that depend on each other are solved at once: one by one in a diagonally implicit method. A row with no a_ii is
+// explicit. Figures are written as those of a Tableau. The orders are claims, which tests prove.
+type Implicit struct {
+	Name, Title, Prose, Source string
+
+	Order    int
+	Embedded int // of y₁ - e; for a filtered estimate, before the filter
+
+	A string // rows 1, 2, …: figures of rows 0, 1, …; missing ones are 0
+	B string // figures of rows 0, 1, …
+
+	// E are the weights of the estimate, e = h (e₀ k₀ + M Σ e_i k_i). With a Filter φ it is the solution of
+	// (M/φ - h J) e = (h/φ) …, with the Jacobian J at the start: where y₀ is off what decays fast, k₀ is large
+	// and says nothing of y₁ (L. F. Shampine, L. S. Baca, ACM Transactions on Mathematical Software 10 (1984)
+	// 378–388, doi:10.1145/2701.356102).
+	E, Filter string
+	Twice     bool // the filter is applied twice, where an explicit row multiplies k₀ once more
+
+	DenseOrder int
+	DenseB     string // row i: coefficients of θ, θ², … in β_i of y(t + θh) = y₀ + h Σ β_i(θ) k_i
+}
+
+// Implicits returns the tables of diagonally implicit methods, and of those of one stage, in the order of the manual.
+func Implicits() []Implicit {
+	return []Implicit{
+		backwardEuler, implicitMidpoint, sdirk2, sdirk4, trbdf2, kvaerno3, esdirk32, esdirk4, kvaerno5, esdirk54,
+	}
+}
+
+var backwardEuler = Implicit{
 	Name: "backward_euler", Title: "backward Euler 1(2)",
 	Prose: "For rough solutions of very stiff models, and for models that are not smooth: L-stable, one stage. " +
 		"The estimate compares with the trapezoidal weights.",
@@ -16,7 +50,7 @@ var backwardEuler = implicitTable{
 		1`,
 }
 
-var implicitMidpoint = implicitTable{
+var implicitMidpoint = Implicit{
 	Name: "implicit_midpoint", Title: "implicit midpoint rule 2(3)",
 	Prose: "For oscillations without damping, over long times: A-stable and symplectic, it keeps quadratic " +
 		"invariants. It does not damp what decays fast. The estimate compares with Simpson's rule.",
@@ -33,7 +67,7 @@ var implicitMidpoint = implicitTable{
 		1`,
 }
 
-var sdirk2 = implicitTable{
+var sdirk2 = Implicit{
 	Name: "sdirk2", Title: "SDIRK of Alexander 2(2)",
 	Prose: "For stiff models at crude tolerances: L-stable and stiffly accurate, two stages with one matrix. The " +
 		"estimate is a divided difference of slopes.",
@@ -51,7 +85,7 @@ var sdirk2 = implicitTable{
 		-0.414213562373095048801688724209698078569671875 0.707106781186547524400844362104849039284835938`,
 }
 
-var sdirk4 = implicitTable{
+var sdirk4 = Implicit{
 	Name: "sdirk4", Title: "SDIRK of Hairer and Wanner 4(3)",
 	Prose: "For stiff models at moderate tolerances: L-stable and stiffly accurate, five stages with one matrix. " +
 		"The estimate compares with a solution of order 3.",
@@ -74,7 +108,7 @@ var sdirk4 = implicitTable{
 		0.724896836313617606602475928473177441540577717 -5.26444291609353507565337001375515818431911967 4.78954607977991746905089408528198074277854195`,
 }
 
-var trbdf2 = implicitTable{
+var trbdf2 = Implicit{
 	Name: "trbdf2", Title: "TR-BDF2 2(3)",
 	Prose: "For stiff models at crude tolerances, circuits above all: the trapezoidal rule and then a backward " +
 		"difference, L-stable and stiffly accurate. The estimate compares with a solution of order 3.",
@@ -93,7 +127,7 @@ var trbdf2 = implicitTable{
 		-0.414213562373095048801688724209698078569671875 0.707106781186547524400844362104849039284835938`,
 }
 
-var kvaerno3 = implicitTable{
+var kvaerno3 = Implicit{
 	Name: "kvaerno3", Title: "ESDIRK of Kværnø 3(2)",
 	Prose: "For stiff models at crude tolerances: L-stable and stiffly accurate, and so is the solution of order " +
 		"2 that the estimate compares with.",
@@ -112,7 +146,7 @@ var kvaerno3 = implicitTable{
 		-1.04526025533510214184091646573953253793218686 2.398120075195581281929891285059735603452256 -0.916993298352020140672955368126646222990775047`,
 }
 
-var esdirk32 = implicitTable{
+var esdirk32 = Implicit{
 	Name: "esdirk32", Title: "ESDIRK3(2)4L[2]SA of Kennedy and Carpenter",
 	Prose: "For stiff models at crude tolerances: L-stable and stiffly accurate, three stages with one matrix " +
 		"after an explicit one. The estimate compares with a solution of order 2.",
@@ -131,7 +165,7 @@ var esdirk32 = implicitTable{
 		-1.04526025533510214184091646166317222552059252 2.39812007519558128192989125676877271356263981 -0.916993298352020140672955347576094236659780126`,
 }
 
-var esdirk4 = implicitTable{
+var esdirk4 = Implicit{
 	Name: "esdirk4", Title: "ESDIRK4(3)6L[2]SA of Kennedy and Carpenter",
 	Prose: "For stiff models at moderate tolerances: L-stable and stiffly accurate, five stages with one matrix " +
 		"after an explicit one. The estimate compares with a solution of order 3.",
@@ -154,7 +188,7 @@ var esdirk4 = implicitTable{
 		3.3 -22.863772455089820359281437125748502994011976 35.8275449101796407185628742514970059880239521 -16.013772455089820359281437125748502994011976`,
 }
 
-var kvaerno5 = implicitTable{
+var kvaerno5 = Implicit{
 	Name: "kvaerno5", Title: "ESDIRK of Kværnø 5(4)",
 	Prose: "For stiff models at moderate to tight tolerances: L-stable and stiffly accurate, and so is the " +
 		"solution of order 4 that the estimate compares with.",
@@ -179,7 +213,7 @@ var kvaerno5 = implicitTable{
 		0.111604801710313607758793964762647910844736849 -0.703114132412931674971366430081468331469448801 1.12018544110473054235083898760955284209330434 -0.268676110402112475138266522290732421468592388`,
 }
 
-var esdirk54 = implicitTable{
+var esdirk54 = Implicit{
 	Name: "esdirk54", Title: "ESDIRK5(4)7L[2]SA2 of Kennedy and Carpenter",
 	Prose: "For stiff models at moderate to tight tolerances: L-stable and stiffly accurate, six stages with one " +
 		"matrix after an explicit one. The estimate compares with a solution of order 4.",

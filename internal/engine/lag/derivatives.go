@@ -1,0 +1,367 @@
+package lag
+
+import (
+	"math"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// SetTangent implements solvers.TangentSystem.
+func (x *Worker) SetTangent(pd []float64) {
+	x.kept = x.kept[:0]
+	clear(x.yd0)
+	clear(x.dd)
+	x.w.SetTangent(pd)
+}
+
+// EnterPush implements solvers.TangentSystem.
+func (x *Worker) EnterPush(dd []float64) {
+	copy(x.dd, dd)
+	x.w.EnterPush(dd)
+}
+
+// StartPush implements solvers.TangentSystem.
+func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) { x.w.StartPush(t0, td, yd, dd) }
+
+// Begins implements sens.PastPusher.
+func (x *Worker) Begins(yd []float64) { copy(x.yd0, yd) }
+
+// Keep implements sens.PastPusher.
+func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solvers.Step, d *solvers.StepTangent) {
+	for len(x.kept) <= i {
+		x.kept = append(x.kept, keptTangent{})
+	}
+	var kd []float64
+	if s.H > 0 {
+		kd = append(kd, m.(solvers.Remembering).Tangents(f, s, d)...)
+	}
+	own := func(v []float64) []float64 { return append([]float64(nil), v...) }
+	x.kept[i] = keptTangent{solvers.StepTangent{T0: own(d.T0), H: own(d.H), Y0: own(d.Y0), Y1: own(d.Y1)}, kd}
+}
+
+// push returns the tangents of (y, lags) at t, which moves by td, in out.
+func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
+	l, r := x.l, x.rec
+	copy(out, yd[:x.n*l])
+	for i, at := range r.delays {
+		step, theta := x.locate(i, t)
+		for j := range x.td {
+			x.td[j] = td[j] - x.dd[at*l+j]
+		}
+		x.stateTangent(step, theta)
+		for _, c := range r.reads {
+			if k := i - c.first; k >= 0 && k < c.n {
+				copy(out[(c.to+k*c.len)*l:][:c.len*l], x.xd[c.from*l:])
+			}
+		}
+	}
+	return out
+}
+
+// stateTangent makes x.xd the tangent of the state at theta of a step, at a time that moves by x.td.
+func (x *Worker) stateTangent(step int, theta float64) {
+	r, l := x.rec, x.l
+	switch {
+	case step < 0:
+		copy(x.xd, x.yd0)
+	case r.steps[step].H == 0:
+		clear(x.xd)
+		if step < len(x.kept) {
+			copy(x.xd, x.kept[step].d.Y1)
+		}
+	case step < len(x.kept) && x.kept[step].kd != nil:
+		k := &x.kept[step]
+		x.method.RecallPush(&r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
+	default: // nothing moves there yet
+		x.state(step, theta)
+		for e, v := range x.slope {
+			for j, td := range x.td {
+				x.xd[e*l+j] = float64(v * td)
+			}
+		}
+	}
+}
+
+// Push implements solvers.TangentField.
+func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
+	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
+}
+
+// GuardPush implements solvers.TangentSystem.
+func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
+	x.w.GuardPush(i, t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), rd)
+}
+
+// AffectPush implements solvers.TangentSystem.
+func (x *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
+	x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
+}
+
+// ObservePush implements sens.TangentObjectives.
+func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	p := x.pointed(pt)
+	x.w.ObservePush(p, td, x.push(pt.T, td, ymd, x.ymd), dmd, x.push(pt.T, td, ypd, x.yd), dpd, fd)
+}
+
+// Begin implements solvers.CotangentSystem.
+func (x *Worker) Begin(rows [][]float64) {
+	clear(x.db)
+	clear(x.yb0)
+	for _, s := range x.seeds {
+		if s != nil {
+			s.Sown = false
+		}
+	}
+	for len(x.times) < len(x.rec.gaps) {
+		x.times = append(x.times, make([]float64, x.l))
+	}
+	for _, t := range x.times {
+		clear(t)
+	}
+	x.w.Begin(rows)
+}
+
+// Leave implements solvers.CotangentSystem.
+func (x *Worker) Leave(db []float64) {
+	x.w.Leave(db)
+	for i, v := range x.db {
+		db[i] += v
+	}
+	clear(x.db)
+}
+
+// pull transposes the reading of lags at t: yb are cotangents of (y, lags). It adds those of the time to tb.
+func (x *Worker) pull(t float64, yb, tb []float64) {
+	l, r := x.l, x.rec
+	for i, at := range r.delays {
+		some := false
+		for _, c := range r.reads {
+			if k := i - c.first; k >= 0 && k < c.n {
+				for _, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
+					some = some || v != 0
+				}
+			}
+		}
+		if !some {
+			continue
+		}
+		clear(x.xb)
+		for _, c := range r.reads {
+			if k := i - c.first; k >= 0 && k < c.n {
+				for e, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
+					x.xb[c.from*l+e] += v
+				}
+			}
+		}
+		step, theta := x.locate(i, t)
+		clear(x.sb)
+		x.statePull(step, theta)
+		for j, v := range x.sb {
+			tb[j] += v
+			x.db[at*l+j] -= v
+		}
+	}
+}
+
+// statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
+// time to x.sb.
+func (x *Worker) statePull(step int, theta float64) {
+	switch r := x.rec; {
+	case step < 0:
+		for i, v := range x.xb {
+			x.yb0[i] += v
+		}
+	case r.steps[step].H > 0:
+		for len(x.seeds) <= step {
+			x.seeds = append(x.seeds, nil)
+		}
+		s := &r.steps[step]
+		at := x.method.Seeds(s)
+		was := *at
+		if x.seeds[step] == nil {
+			x.seeds[step] = &solvers.Seeds{}
+		}
+		*at = *x.seeds[step]
+		x.method.InterpolatePull(x, s, theta, x.xb, x.sb)
+		*x.seeds[step] = *at
+		*at = was
+	}
+}
+
+// Sow implements sens.PastPuller.
+func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
+	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
+		return false
+	}
+	copy(s.K, x.rec.steps[i].K)
+	s.Dense = true
+	from, to := x.seeds[i], m.(solvers.Remembering).Seeds(s)
+	if !to.Sown {
+		*from, *to = *to, *from
+		from.Sown = false
+		return true
+	}
+	for _, v := range []struct{ to, from []float64 }{
+		{to.K, from.K}, {to.Y0, from.Y0}, {to.H, from.H}, {to.T, from.T},
+	} {
+		for k, c := range v.from {
+			v.to[k] += c
+		}
+	}
+	from.Sown = false
+	return true
+}
+
+// Initial implements sens.PastPuller.
+func (x *Worker) Initial(yb []float64) {
+	for i, v := range x.yb0 {
+		yb[i] += v
+	}
+	clear(x.yb0)
+}
+
+// Pull implements solvers.CotangentField.
+func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
+	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
+	copy(yb, x.yb[:x.n*x.l])
+	x.pull(t, x.yb, tb)
+}
+
+// adding has f add to cotangents of (y, lags), those of y being yb, and transposes the reading of the lags.
+func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64)) {
+	clear(buffer)
+	f(buffer)
+	for i := range yb[:x.n*x.l] {
+		yb[i] += buffer[i]
+	}
+	x.pull(t, buffer, tb)
+}
+
+// GuardPull implements solvers.CotangentSystem.
+func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
+	ye := x.extend(t, y, x.y)
+	x.adding(t, yb, tb, x.yb, func(yb []float64) { x.w.GuardPull(i, t, ye, w, yb, tb) })
+}
+
+// AffectPull implements solvers.CotangentSystem.
+func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
+	ye := x.extend(t, ym, x.y)
+	clear(ymb)
+	x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
+}
+
+// ObservePull implements sens.CotangentObjectives.
+func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	p := x.pointed(pt)
+	clear(x.ymb)
+	x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+	for i := range ymb[:x.n*x.l] {
+		ymb[i] += x.ymb[i]
+	}
+	x.pull(pt.T, x.ymb, tb)
+}
+
+// leap is the image of a jump: what a delay reads of it jumps at the start of a step.
+type leap struct{ gap, delay int }
+
+// leaps returns the images of jumps that are at t.
+func (x *Worker) leapsAt(t float64) (list []leap) {
+	r := x.rec
+	for j := range r.gaps {
+		if !r.gaps[j].jump {
+			continue
+		}
+		for i, tau := range r.tau {
+			if math.Abs(r.gaps[j].t+tau-t) <= near(t, tau) {
+				list = append(list, leap{j, i})
+			}
+		}
+	}
+	return list
+}
+
+// difference writes f before the jumps at t minus f behind them.
+func (x *Worker) difference(t float64, y []float64) []float64 {
+	z := x.w.Size()
+	var k [2][]float64
+	mid, later := x.mid, x.later
+	for side := range k {
+		k[side] = make([]float64, z.N+z.Q)
+		x.mid, x.later = t, side == 1
+		x.Eval(t, y, k[side])
+	}
+	x.mid, x.later = mid, later
+	for i, v := range k[1] {
+		k[0][i] -= v
+	}
+	return k[0]
+}
+
+// LeapPush implements sens.PastPusher.
+func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
+	l := x.l
+	for _, p := range x.leapsAt(t) {
+		diff := x.difference(t, y)
+		at := x.rec.delays[p.delay] * l
+		for j := range l {
+			dt := x.dd[at+j] - td[j]
+			if p.gap < len(x.times) {
+				dt += x.times[p.gap][j]
+			}
+			for e, v := range diff {
+				if e < x.n {
+					yd[e*l+j] = math.FMA(v, dt, yd[e*l+j])
+				} else {
+					fd[(e-x.n)*l+j] = math.FMA(v, dt, fd[(e-x.n)*l+j])
+				}
+			}
+		}
+	}
+}
+
+// Jumped implements sens.PastPusher.
+func (x *Worker) Jumped(after int, td []float64) {
+	for len(x.times) < len(x.rec.gaps) {
+		x.times = append(x.times, make([]float64, x.l))
+	}
+	for j := range x.rec.gaps {
+		if x.rec.gaps[j].after == after {
+			copy(x.times[j], td)
+		}
+	}
+}
+
+// LeapPull implements sens.PastPuller.
+func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
+	l := x.l
+	for _, p := range x.leapsAt(t) {
+		diff := x.difference(t, y)
+		at := x.rec.delays[p.delay] * l
+		for j := range l {
+			var c float64
+			for e, v := range diff {
+				if e < x.n {
+					c = math.FMA(v, yb[e*l+j], c)
+				} else {
+					c = math.FMA(v, fb[(e-x.n)*l+j], c)
+				}
+			}
+			x.db[at+j] += c
+			tb[j] -= c
+			x.times[p.gap][j] += c
+		}
+	}
+}
+
+// Jump implements sens.PastPuller.
+func (x *Worker) Jump(after int, tb []float64) {
+	for j := range x.rec.gaps {
+		if x.rec.gaps[j].after == after {
+			for k, v := range x.times[j] {
+				tb[k] += v
+			}
+			clear(x.times[j])
+		}
+	}
+}

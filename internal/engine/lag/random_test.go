@@ -1,0 +1,202 @@
+package lag_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/seeds"
+)
+
+var models = flag.Int("models", 40, "random delay equations")
+
+// linear is x' = a x + b x(t - tau) + c x(t - rho) + f t, with the past p + q t, x(0) = x0, and x += d at t1, t2.
+type linear struct{ a, b, c, f, tau, rho, p, q, x0, d, t1, t2, end float64 }
+
+const terms = 26
+
+// piece is a Taylor series about the start of an interval.
+type piece struct {
+	from, to float64
+	x        [terms]float64
+}
+
+// about returns the series of the piece about another time.
+func (p *piece) about(t float64) (y [terms]float64) {
+	h := t - p.from
+	for k := terms - 1; k >= 0; k-- { // Horner's scheme, with all derivatives
+		for i := terms - 1; i > 0; i-- {
+			y[i] = y[i]*h + y[i-1]
+		}
+		y[0] = y[0]*h + p.x[k]
+	}
+	return y
+}
+
+// solve returns x at the end, x at half of it, and the integral of x(t - tau), by the method of steps: intervals end
+// wherever anything of what is read is not smooth.
+func (m *linear) solve() (final, half, area float64) {
+	grid := []float64{0, m.t1, m.t2, m.end, m.end / 2}
+	for i := 0; i < len(grid) && len(grid) < 4000; i++ {
+		for _, d := range []float64{m.tau, m.rho} {
+			if t := grid[i] + d; t < m.end {
+				grid = append(grid, t)
+			}
+		}
+	}
+	for t := 0.25; t < m.end; t += 0.25 {
+		grid = append(grid, t)
+	}
+	slices.Sort(grid)
+	grid = slices.CompactFunc(grid, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
+	past := piece{from: 0, to: 0}
+	past.x[0], past.x[1] = m.p, m.q
+	var pieces []piece
+	read := func(mid, at float64) [terms]float64 {
+		for i := len(pieces) - 1; i >= 0 && mid > 0; i-- {
+			if pieces[i].from < mid {
+				return pieces[i].about(at)
+			}
+		}
+		return past.about(at)
+	}
+	x := m.x0
+	for k := 0; k+1 < len(grid); k++ {
+		at, to := grid[k], grid[k+1]
+		if math.Abs(at-m.t1) < 1e-9 {
+			x += m.d
+		}
+		if math.Abs(at-m.t2) < 1e-9 {
+			x += m.d
+		}
+		if math.Abs(at-m.end/2) < 1e-9 {
+			half = x
+		}
+		mid := (at + to) / 2
+		u, v := read(mid-m.tau, at-m.tau), read(mid-m.rho, at-m.rho)
+		p := piece{from: at, to: to}
+		p.x[0] = x
+		for i := 0; i+1 < terms; i++ {
+			f := 0.0
+			switch i {
+			case 0:
+				f = m.f * at
+			case 1:
+				f = m.f
+			}
+			p.x[i+1] = (m.a*p.x[i] + m.b*u[i] + m.c*v[i] + f) / float64(i+1)
+		}
+		h := to - at
+		for i := range terms {
+			area += u[i] * math.Pow(h, float64(i+1)) / float64(i+1)
+		}
+		end := p.about(to)
+		x = end[0]
+		pieces = append(pieces, p)
+	}
+	return x, half, area
+}
+
+// params returns the params by name.
+func (m *linear) params() map[string]*float64 {
+	return map[string]*float64{
+		"a": &m.a, "b": &m.b, "c": &m.c, "f": &m.f, "tau": &m.tau, "rho": &m.rho, "p": &m.p, "q": &m.q, "x0": &m.x0,
+		"d": &m.d, "t1": &m.t1, "t2": &m.t2,
+	}
+}
+
+const text = `
+time t from 0 to %v
+param a = %v, b = %v, c = %v, f = %v, tau = %v, rho = %v, p = %v, q = %v, x0 = %v, d = %v, t1 = %v, t2 = %v
+state x = x0
+past x = p + q*t
+x' = a*x + b*delay(x, tau) + c*delay(x, rho) + f*t
+event kick at t1, t2 { x += d }
+objective final = final(x)
+objective half = sum_at([%v], x)
+objective area = integral(delay(x, tau))
+`
+
+// TestRandom compares linear equations with the method of steps, two delays, a past that jumps and events: values,
+// derivatives by everything in both modes, with differences of the reference.
+func TestRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 59))
+	for range *models {
+		m := draw(r)
+		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2)
+		model, err := odes.Parse("random.ode", written, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		final, half, area := m.solve()
+		want := map[string]expected{
+			"final": {final, map[string]float64{}}, "half": {half, map[string]float64{}},
+			"area": {area, map[string]float64{}},
+		}
+		var by []string
+		for name := range m.params() {
+			by = append(by, name)
+			var d [3]float64
+			for _, step := range []struct{ h, w float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
+				moved := m
+				const h = 2e-4
+				*moved.params()[name] += step.h * h
+				a, b, c := moved.solve()
+				for i, v := range []float64{a, b, c} {
+					d[i] += step.w * v / (12 * h)
+				}
+			}
+			for i, of := range []string{"final", "half", "area"} {
+				want[of].by[name] = d[i]
+			}
+		}
+		method := []string{"tsit5", "dopri5", "dop853", "vern7"}[r.IntN(4)]
+		for _, mode := range []string{"adjoint", "tangent"} {
+			s, err := model.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
+				{Key: "solver.rtol", Value: "1e-11"},
+				{Key: "sens.mode", Value: mode},
+				{Key: "sens.trust", Value: "off"},
+				{Key: "solver.method", Value: method},
+			}})
+			if err != nil {
+				t.Fatalf("%v\n%+v", err, m)
+			}
+			if check(t, s, want, by, 1e-8, 1e-6); t.Failed() {
+				t.Fatalf("%s by %s: %+v", mode, method, m)
+			}
+		}
+	}
+}
+
+// draw returns an equation. No two of the times at which something happens are near each other.
+func draw(r *rand.Rand) (m linear) {
+	u := func(lo, hi float64) float64 { return math.Round((lo+(hi-lo)*r.Float64())*1e4) / 1e4 }
+	for {
+		m = linear{
+			u(-1, 0.5), u(-1.5, 1.5), u(-1, 1), u(-0.5, 0.5), u(0.3, 1.7), u(0.3, 1.7), u(-1, 1), u(-1, 1), u(-1, 1),
+			u(-1, 1), u(0.1, 2.9), u(0.1, 2.9), u(3, 5),
+		}
+		times := []float64{0, m.t1, m.t2, m.end, m.end / 2}
+		for _, t := range times[:3] {
+			times = append(times, t+m.tau, t+m.rho)
+		}
+		slices.Sort(times)
+		apart := true
+		for _, t := range times { // differences of what is read at the end and before must not cross what comes later
+			for _, d := range []float64{m.tau, m.rho} {
+				apart = apart && math.Abs(t+d-m.end) > 2e-3 && math.Abs(t+d-m.end/2) > 2e-3
+			}
+		}
+		for i := range times[1:] {
+			apart = apart && times[i+1]-times[i] > 5e-3
+		}
+		if apart {
+			return m
+		}
+	}
+}

@@ -1,0 +1,270 @@
+// Package lag runs models that read states at earlier times. A run reads its own record: the dense output of the steps
+// that it has made. Record is that of one run. Worker stands between a compiled model and those who integrate and
+// differentiate it: it reads lags from the record, hands them to the functions of the model as states behind its own,
+// and carries the derivatives by lags on to the steps that they were read from.
+//
+// The transpose of reading X(t - tau) adds the cotangent of X to the stages of an earlier step, which is transposed
+// later: no equation with an advanced argument appears. Where a state jumps, what reads it jumps one delay later, at
+// a time that moves with the jump and the delay; the derivative has a term for that (see Worker.Leap). Times at which
+// what is read is continuous and no more than that need no such term, and steps end there for accuracy alone.
+package lag
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/solvers"
+)
+
+// read is a lag with the places of what it is made of, in elements.
+type read struct {
+	from, len int // of the state
+	to        int // of the value for the first delay, behind the states
+	first     int // delay, of Record.delays
+	n         int // delays
+}
+
+// gap is where the record is not smooth: pieces on both sides of it are not read as one.
+type gap struct {
+	t     float64
+	after int  // the step at whose end it is, -1 at the start
+	jump  bool // the state jumps there
+}
+
+// stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
+// what reads the state jumps one order lower.
+type stop struct {
+	t     float64
+	order int
+}
+
+// Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
+type Record struct {
+	n, q   int // states and quadratures
+	lags   int // elements of lags, behind the states
+	reads  []read
+	delays []int // elements of the discretes that hold delays, in the order of the first reads
+	spans  []*model.Lag
+
+	y0    []float64 // the state at the start, before anything happens there
+	start float64
+	steps []solvers.Step
+	gaps  []gap
+
+	deepest int // order up to which stops are followed
+	stops   []stop
+	tau     []float64 // the delays of the run
+	// Thin tells that nobody reads the record when the run has ended: steps that lie behind all delays are dropped.
+	Thin    bool
+	dropped int
+}
+
+// NewRecord returns a record for runs of m; nil where m reads no past.
+func NewRecord(m *model.Model) *Record {
+	if len(m.Lags) == 0 {
+		return nil
+	}
+	r := &Record{spans: m.Lags}
+	states, discretes := places(m.States), places(m.Discretes)
+	for _, s := range m.States {
+		r.n += s.Type.Shape.Size()
+	}
+	for _, l := range m.Lags {
+		x := read{from: states[l.State], len: l.State.Type.Shape.Size(), to: r.n + r.lags}
+		x.n = l.Delay.Type.Shape.Size()
+		at := discretes[l.Delay]
+		if x.first = slices.Index(r.delays, at); x.first < 0 {
+			x.first = len(r.delays)
+			for k := range x.n {
+				r.delays = append(r.delays, at+k)
+			}
+		}
+		r.lags += x.len * x.n
+		r.reads = append(r.reads, x)
+	}
+	r.tau = make([]float64, len(r.delays))
+	return r
+}
+
+// places returns where symbols lie in their vector.
+func places(list []*model.Symbol) map[*model.Symbol]int {
+	out, at := map[*model.Symbol]int{}, 0
+	for _, s := range list {
+		out[s] = at
+		at += s.Type.Shape.Size()
+	}
+	return out
+}
+
+// opens begins the record of a run by a method with info from y at t, with discretes d.
+func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
+	r.q, r.start, r.dropped = q, t, 0
+	r.y0 = append(r.y0[:0], y...)
+	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1}), r.stops[:0]
+	r.deepest = max(info.Order, 1)
+	for i, at := range r.delays {
+		r.tau[i] = d[at]
+		if tau := d[at]; !(tau > 0) || tau > math.MaxFloat64 {
+			what := fmt.Sprintf("the delay is %v at the start of the run", tau)
+			switch {
+			case tau < 0:
+				what += "; a delay is not negative: what is read lies in the past"
+			case tau == 0:
+				what += "; a delay that vanishes is not part of the language yet: write the present value in its place"
+			}
+			return &Error{T: t, Lag: r.lagOf(i), Message: what}
+		}
+	}
+	r.follow(t, 0)
+	return nil
+}
+
+// lagOf returns a lag that reads with delay i.
+func (r *Record) lagOf(i int) *model.Lag {
+	for k, x := range r.reads {
+		if i >= x.first && i < x.first+x.n {
+			return r.spans[k]
+		}
+	}
+	return nil
+}
+
+// Error is an error of what is read of the past.
+type Error struct {
+	T       float64
+	Lag     *model.Lag
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// near is how far two times may lie apart and count as one, at t.
+func near(t, by float64) float64 {
+	const few = 64
+	m := max(math.Abs(t), math.Abs(by))
+	return float64(few * (math.Nextafter(m, math.Inf(1)) - m))
+}
+
+// follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
+// less far: what is left is seen by error control.
+func (r *Record) follow(t float64, order int) {
+	const few = 600 // combinations
+	combinations := 1.0
+	if order++; order > r.deepest {
+		return
+	}
+	for k := range order {
+		combinations *= float64(len(r.tau)+k) / float64(k+1)
+	}
+	if order > 2 && combinations > few {
+		return
+	}
+	for _, tau := range r.tau {
+		s := stop{t + tau, order}
+		tol := near(s.t, tau)
+		i, _ := slices.BinarySearchFunc(r.stops, s.t-tol, func(s stop, t float64) int { return cmp.Compare(s.t, t) })
+		if i < len(r.stops) && r.stops[i].t <= s.t+tol {
+			r.stops[i].order = min(r.stops[i].order, order)
+			continue
+		}
+		r.stops = slices.Insert(r.stops, i, s)
+	}
+}
+
+// next returns the next stop behind t.
+func (r *Record) next(t float64) float64 {
+	for len(r.stops) > 0 && r.stops[0].t <= t+near(t, t-r.start) {
+		s := r.stops[0]
+		r.stops = r.stops[1:]
+		r.follow(s.t, s.order)
+	}
+	if len(r.stops) == 0 {
+		return math.Inf(1)
+	}
+	return r.stops[0].t
+}
+
+// longest returns the length of the longest step that reads nothing of itself.
+func (r *Record) longest() float64 { return slices.Min(r.tau) }
+
+// made keeps a step.
+func (r *Record) made(s *solvers.Step) {
+	k := append([]float64(nil), s.K...)
+	kept := solvers.Step{
+		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true, K: k,
+		Y0: append([]float64(nil), s.Y0...), Y1: append([]float64(nil), s.Y1...),
+	}
+	r.steps = append(r.steps, kept)
+	if !r.Thin {
+		return
+	}
+	for past := s.T1 - 1.01*slices.Max(r.tau); r.dropped < len(r.steps) && r.steps[r.dropped].T1 < past; r.dropped++ {
+		x := &r.steps[r.dropped]
+		x.K, x.Y0, x.Y1 = nil, nil, nil
+	}
+}
+
+// parts notes that the record has a gap at t, behind the last step.
+func (r *Record) parts(t float64, jump bool) {
+	after := len(r.steps) - 1
+	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
+		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
+		return
+	}
+	r.gaps = append(r.gaps, gap{t, after, jump})
+}
+
+// nothing reports whether steps from to to have no length.
+func (r *Record) nothing(from, to int) bool {
+	for i := from; i <= to; i++ {
+		if r.steps[i].H > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
+// gap, later decides.
+func (r *Record) region(u float64, later bool) int {
+	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
+	// Gaps before i are earlier than u, but for rounding.
+	if i < len(r.gaps) && later && r.gaps[i].t <= u+near(u, u-r.start) {
+		i++
+	}
+	if i > 0 && !later && r.gaps[i-1].t >= u-near(u, u-r.start) {
+		i--
+	}
+	return i - 1
+}
+
+// at returns the step of a region that holds s, and where in it; -1 for the initial state.
+func (r *Record) at(region int, s float64) (step int, theta float64) {
+	if region < 0 {
+		return -1, 0
+	}
+	lo, hi := r.gaps[region].after+1, len(r.steps)-1
+	if region+1 < len(r.gaps) {
+		hi = r.gaps[region+1].after
+	}
+	if hi < lo {
+		return max(lo-1, -1), 1
+	}
+	begins := func(x solvers.Step, s float64) int { return cmp.Compare(x.T, s) }
+	i, _ := slices.BinarySearchFunc(r.steps[lo:hi+1], s, begins)
+	i = min(max(lo+i-1, lo), hi)
+	for i < hi && r.steps[i].H == 0 {
+		i++
+	}
+	for i > lo && r.steps[i].H == 0 {
+		i--
+	}
+	x := &r.steps[i]
+	if x.H == 0 {
+		return i, 1
+	}
+	return i, (s - x.T) / x.H
+}

@@ -1,0 +1,246 @@
+package lag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// Worker is a System with its tangents, cotangents and objectives, of a model that reads the past. It belongs to one
+// goroutine.
+type Worker struct {
+	*forwards
+	w      *system.Worker
+	rec    *Record
+	method solvers.Remembering
+	l      int // lanes
+	n      int // states
+
+	mid   float64 // of the step that is evaluated
+	later bool    // at a jump, what is behind it is read
+	d     []float64
+
+	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
+	x, slope                []float64 // [N] what is read, and its slope
+	point                   pointer
+	tangents
+	cotangents
+}
+
+// tangents are those that a sweep forwards keeps.
+type tangents struct {
+	dd   []float64 // of the discretes
+	kept []keptTangent
+	yd0  []float64 // of the initial state
+	xd   []float64
+	td   []float64
+}
+
+// keptTangent are the tangents of a step.
+type keptTangent struct {
+	d  solvers.StepTangent
+	kd []float64
+}
+
+// cotangents are those that a sweep backwards gathers.
+type cotangents struct {
+	db    []float64 // of delays
+	seeds []*solvers.Seeds
+	yb0   []float64   // of the initial state
+	times [][]float64 // of jumps
+	xb    []float64
+	sb    []float64
+}
+
+// Of returns w as it reads the past that rec holds. The method is that of the run, with as many lanes as w has.
+func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
+	l, size := max(w.Lanes(), 1), w.Size()
+	v := func(n int) []float64 { return make([]float64, n) }
+	all := size.N + rec.lags
+	x := &Worker{
+		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
+		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
+	}
+	x.method, _ = m.(solvers.Remembering)
+	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
+	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
+	x.cotangents = cotangents{db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
+	return x
+}
+
+// Opens implements solvers.Lagged.
+func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
+	able, ok := m.(solvers.Remembering)
+	if !ok {
+		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
+	}
+	x.method = able
+	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
+}
+
+// Over implements solvers.Lagged.
+func (x *Worker) Over(t, t1 float64) {
+	x.mid, x.later = t+float64(0.5*(t1-t)), !(t1 > t)
+}
+
+// Next implements solvers.Lagged.
+func (x *Worker) Next(t float64) (longest, stop float64) { return x.rec.longest(), x.rec.next(t) }
+
+// Made implements solvers.Lagged.
+func (x *Worker) Made(s *solvers.Step) (broke bool, err error) {
+	x.method.Interpolate(x, s, 0.5, x.x)
+	x.rec.made(s)
+	r := x.rec
+	if broke = len(r.stops) > 0 && r.stops[0].t <= s.T1+near(s.T1, s.T1-r.start); broke {
+		r.parts(s.T1, false)
+	}
+	return broke, x.conditions(s.T1, s.Y1)
+}
+
+// conditions returns an error if what is read jumps at t, and a condition of an event or a mode with it: that would
+// happen at a time which no root tells.
+func (x *Worker) conditions(t float64, y []float64) error {
+	if len(x.leapsAt(t)) == 0 {
+		return nil
+	}
+	guards := x.w.Guards()
+	var truth [2][]bool
+	mid, later := x.mid, x.later
+	for side := range truth {
+		truth[side] = make([]bool, len(guards))
+		x.mid, x.later = t, side == 1
+		x.GuardValues(t, y, make([]float64, len(guards)), truth[side])
+	}
+	x.mid, x.later = mid, later
+	for i := range guards {
+		if truth[0][i] != truth[1][i] {
+			return &Error{T: t, Lag: x.rec.spans[0], Message: "a condition changes as a jump of a state comes back " +
+				"after the delay, and such a time is not found yet; the jump was one delay earlier"}
+		}
+	}
+	return nil
+}
+
+// Marked implements solvers.Lagged.
+func (x *Worker) Marked(m *solvers.Mark) error {
+	switch m.Kind {
+	case solvers.MarkFire:
+		jump := !slices.Equal(m.Ym, m.Yp)
+		x.rec.parts(m.T, jump)
+		if jump {
+			x.rec.follow(m.T, 0)
+		} else {
+			x.rec.follow(m.T, 1)
+		}
+	case solvers.MarkMode, solvers.MarkRemode:
+		x.rec.parts(m.T, false)
+		x.rec.follow(m.T, 1)
+	}
+	return nil
+}
+
+// Enter implements solvers.System.
+func (x *Worker) Enter(d, m []float64) {
+	copy(x.d, d)
+	x.w.Enter(d, m)
+}
+
+// Start implements solvers.System.
+func (x *Worker) Start(t0 float64, y, d []float64) {
+	x.w.Start(t0, y, d)
+	copy(x.d, d)
+}
+
+// locate returns the step that delay i reads at t, and where in it.
+func (x *Worker) locate(i int, t float64) (step int, theta float64) {
+	tau := x.d[x.rec.delays[i]]
+	return x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
+}
+
+// state makes x.x the state at theta of a step, and x.slope its slope.
+func (x *Worker) state(step int, theta float64) {
+	switch {
+	case step < 0:
+		copy(x.x, x.rec.y0)
+		clear(x.slope)
+	case x.rec.steps[step].H == 0:
+		copy(x.x, x.rec.steps[step].Y1)
+		clear(x.slope)
+	default:
+		x.method.InterpolateSlope(x, &x.rec.steps[step], theta, x.x, x.slope)
+	}
+}
+
+// extend returns the state y with the lags at t behind it, in y2.
+func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
+	copy(y2, y[:x.n])
+	r := x.rec
+	if len(r.gaps) == 0 { // before the run
+		for _, c := range r.reads {
+			for k := range c.n {
+				copy(y2[c.to+k*c.len:][:c.len], y[c.from:])
+			}
+		}
+		return y2
+	}
+	for i := range r.delays {
+		step, theta := x.locate(i, t)
+		switch {
+		case step < 0:
+			copy(x.x, r.y0)
+		case r.steps[step].H == 0:
+			copy(x.x, r.steps[step].Y1)
+		default:
+			x.method.Interpolate(x, &r.steps[step], theta, x.x)
+		}
+		for _, c := range r.reads {
+			if k := i - c.first; k >= 0 && k < c.n {
+				copy(y2[c.to+k*c.len:][:c.len], x.x[c.from:])
+			}
+		}
+	}
+	return y2
+}
+
+// Eval implements solvers.Field.
+func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.y), k) }
+
+// Choose implements solvers.System.
+func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
+	x.w.Choose(t, x.extend(t, y, x.y), kept, m)
+}
+
+// GuardValues implements solvers.System.
+func (x *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
+	x.w.GuardValues(t, x.extend(t, y, x.y), rho, truth)
+}
+
+// Affect implements solvers.System.
+func (x *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
+	return x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp)
+}
+
+// Outputs writes the outputs at (t, y, d).
+func (x *Worker) Outputs(t float64, y, d, outputs []float64) {
+	x.w.Outputs(t, x.extend(t, y, x.y), d, outputs)
+}
+
+// Observe implements sens.Objectives.
+func (x *Worker) Observe(pt *sens.Point, functionals []float64) {
+	x.w.Observe(x.pointed(pt), functionals)
+}
+
+// pointer is a point with lags.
+type pointer struct{ sens.Point }
+
+// pointed returns pt with the lags there.
+func (x *Worker) pointed(pt *sens.Point) *sens.Point {
+	p := &x.point.Point
+	*p = *pt
+	p.Yp, p.Ym = x.extend(pt.T, pt.Yp, x.y), x.extend(pt.T, pt.Ym, x.ym)
+	return p
+}

@@ -1,0 +1,154 @@
+package run
+
+import (
+	"errors"
+
+	"odes.dev/odes/internal/engine/lag"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// whole is what makes a system of a worker: with derivatives and objectives.
+type whole interface {
+	solvers.TangentSystem
+	solvers.CotangentSystem
+	sens.CotangentObjectives
+	sens.TangentObjectives
+}
+
+// reading is what a run of a model with delays has besides.
+type reading struct {
+	past *lag.Record // nil for a model without
+	of   *system.Worker
+	last *lag.Worker // that reads the past for of
+}
+
+// over returns w, as it reads the past where the model does, with the run's method for so many lanes.
+func (r *Run) over(w *system.Worker, lanes int) whole {
+	if r.reading.past == nil {
+		return w
+	}
+	if r.reading.of != w {
+		r.reading.of, r.reading.last = w, lag.Of(w, r.reading.past, r.method(lanes))
+	}
+	return r.reading.last
+}
+
+// usualDelayed and exactDelayed are the methods of runs that read their past. That with the dense output of the
+// highest order pays where tolerances are tight.
+const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
+
+// chooseForDelays makes the choices of a model with delays, and reports what does not go with them. Nothing that would
+// leave a delay out is let through.
+func chooseForDelays(r *Run, l *diag.List) {
+	m := r.model.Checked
+	if r.reading.past = lag.NewRecord(m); r.reading.past == nil {
+		return
+	}
+	at := m.Lags[0].Span
+	no := func(what, instead string) {
+		l.Errorf(settings.CodeSetting, at, "%s does not go with delays yet; %s", what, instead)
+	}
+	s := &r.settings
+	if s.Method == "" || s.Method == settings.Auto {
+		if s.Method = usualDelayed; s.Solver.RTol <= tight {
+			s.Method = exactDelayed
+		}
+		r.asked.Method = s.Method
+	}
+	s.Stiff, r.asked.Stiff = nil, nil // implicit steps do not read the past yet
+	if s.Control == settings.ControlAuto {
+		s.Control = settings.ControlOff
+	}
+	if s.Mode == settings.Auto {
+		s.Mode, r.asked.Mode = sens.DefaultMode, sens.DefaultMode
+	}
+	switch s.Mode {
+	case sens.ModeAdjoint, sens.ModeTangent, "":
+	default:
+		no("mode = "+s.Mode, "write mode = adjoint or tangent")
+	}
+	switch {
+	case r.model.System.Settles():
+		no("a steady state", "integrate until the state is at rest")
+	case m.Algebraic():
+		no("an algebraic equation", "solve it for its unknown, or give that a fast rate")
+	case len(r.problem.Peaks) > 0:
+		no("max_over", "read the state at times, by sum_at, or at an event where its slope crosses zero")
+	case s.Control == settings.ControlOn:
+		no("sens.control", "leave it out")
+	case s.Check != nil:
+		no("sens.check", "compare with a run at tighter tolerances (solver.trust)")
+	case s.Checkpoint.Kind != solvers.CheckpointAuto:
+		no("solver.checkpoint", "leave it out: the whole run is kept")
+	}
+	for _, e := range m.Events {
+		if reads(e.Rank) {
+			no("a priority that reads a delay", "write the present value")
+		}
+	}
+	for _, x := range m.Invariants {
+		if reads(x.Left) || reads(x.Right) {
+			no("an invariant that reads a delay", "write it as an objective")
+		}
+	}
+	if l.HasErrors() {
+		return
+	}
+	if spec, err := s.Spec(); err == nil && !spec.Remembers() {
+		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
+			"dense output of an explicit method, of an order next to its own; write method = %s, or leave it out",
+			spec.Name, usualDelayed)
+	}
+}
+
+// reads reports whether e reads the past.
+func reads(e model.Expr) (found bool) {
+	if e == nil {
+		return false
+	}
+	model.Walk(func(e model.Expr) bool {
+		x, ok := e.(*model.Ref)
+		found = found || ok && x.Sym.Kind == model.StateSymbol && x.Sym.Hidden
+		return !found
+	}, e)
+	return found
+}
+
+// outputsOf returns what writes the outputs of w at a time, a state and discretes.
+func outputsOf(r *Run, w *system.Worker) func(t float64, y, d, outputs []float64) {
+	if r.reading.past == nil {
+		return w.Outputs
+	}
+	r.over(w, 0)
+	return r.reading.last.Outputs
+}
+
+// PresentOnly returns an error if the model reads its past, which what cannot do.
+func (r *Run) PresentOnly(what string) error {
+	if r.reading.past == nil {
+		return nil
+	}
+	var l diag.List
+	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
+		"derivatives, by mode = adjoint or tangent, do", what)
+	return l.Err()
+}
+
+// CodeDelay is the code of what a run cannot read of its past.
+const CodeDelay diag.Code = "delay"
+
+// ofPast reports whether err is of what a run reads of its past, and where that is written.
+func ofPast(err error) (at source.Span, is bool) {
+	var read *lag.Error
+	if errors.As(err, &read) {
+		return read.Lag.Span, true
+	}
+	var step *solvers.PastError
+	return at, errors.As(err, &step)
+}

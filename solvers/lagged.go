@@ -1,0 +1,93 @@
+package solvers
+
+import (
+	"fmt"
+)
+
+// Lagged is a System whose functions read states at earlier times. It keeps a record of the run, from which it reads
+// them: what it is told of here is all that it needs for that.
+//
+// Which piece of the record is read is decided for a whole step, so that nothing depends on which side of a jump a
+// rounded time lies.
+type Lagged interface {
+	System
+	// Opens begins a record: of a run by m from state y at t. The error says why there can be none.
+	Opens(m Method, t float64, y []float64) error
+	// Over tells that what is evaluated next belongs to the step from t to t1. Where both are the same, it belongs to
+	// what comes behind t.
+	Over(t, t1 float64)
+	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
+	// behind t at which a step is to end, since what it reads is not smooth there.
+	Next(t float64) (longest, stop float64)
+	// Made takes a step that was accepted, with the rows of its dense output. It reports whether the right-hand side
+	// may be another one behind its end.
+	Made(s *Step) (broke bool, err error)
+	// Marked takes a mark behind the steps that were made.
+	Marked(m *Mark) error
+}
+
+// Remembering is an Interpolant whose dense output can be pushed when other steps have been pushed meanwhile, and
+// pulled while another step is.
+type Remembering interface {
+	Interpolant
+	Seeded
+	// Tangents returns the tangents of the rows of K of the last Push, of s with d. They are overwritten later.
+	Tangents(f TangentField, s *Step, d *StepTangent) []float64
+	// RecallPush is InterpolatePush of a step of which Tangents returned kd.
+	RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64)
+}
+
+// Remembers reports whether methods of s are Remembering, and their dense output is of an order that does not spoil
+// theirs: what is read from it goes into the rates.
+func (s *Spec) Remembers() bool {
+	m := s.New(Size{N: 1}, 0)
+	_, able := m.(Remembering)
+	i := m.Info()
+	return able && i.DenseOrder >= i.Order-1
+}
+
+// Tangents implements Remembering.
+func (r *rungeKutta) Tangents(f TangentField, s *Step, d *StepTangent) []float64 {
+	r.readyKept(f, s, d)
+	return r.dense.kd
+}
+
+// RecallPush implements Remembering.
+func (r *rungeKutta) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
+	r.denseTangent(s, d, theta, kd, td, yd)
+}
+
+// aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of
+// the past may make it end before.
+func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
+	past := s.sight.lagged
+	if past == nil {
+		return s.aim(tr, stop), nil
+	}
+	longest, at := past.Next(s.t)
+	switch {
+	case s.opts.Fixed > longest:
+		return false, &PastError{T: s.t, Message: fmt.Sprintf(
+			"steps of fixed length read what they make themselves, since the shortest delay is %v; set a fixed_step "+
+				"up to that, or leave it to error control", longest)}
+	case longest < s.least():
+		return false, &PastError{T: s.t, Message: fmt.Sprintf(
+			"a delay of %v is shorter than any step here; write the present value in its place", longest)}
+	}
+	s.h = min(s.h, longest)
+	before := at < stop-s.eventTol(stop, 0)
+	if before {
+		stop = at
+	}
+	clipped = s.aim(tr, stop) && !before
+	past.Over(tr.T, tr.T1)
+	return clipped, nil
+}
+
+// PastError says why something of the past cannot be read.
+type PastError struct {
+	T       float64
+	Message string
+}
+
+func (e *PastError) Error() string { return e.Message }

@@ -1,0 +1,218 @@
+// Package earlier makes of `delay(e, tau)` what the rest of the program knows: expressions of the present and of lags,
+// which are states at earlier times. All that e reads is read at t - tau: states become lags, the time t - tau. Where a
+// state has a past of its own, that stands in its place before the start, under a condition of time: what it jumps by
+// at the start comes back at a time that is found, and differentiated, as those of other conditions are.
+package earlier
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+)
+
+// maxRank is the largest number of axes of the array of a lag.
+const maxRank = 4
+
+// Maker makes the lags of one model.
+type Maker struct {
+	Time *model.Symbol
+	From model.Expr // where the time begins
+	// Apply applies an operator. Position returns the number of the value that an index has, from 1.
+	Apply    func(operator string, at source.Span, args ...model.Expr) model.Expr
+	Position func(*model.Index) model.Expr
+	// Past returns the past of a state, an expression of time and params; nil where that is the initial value.
+	Past func(*model.Symbol) model.Expr
+	// Fault reports an error. Its result is what stands for an expression with an error.
+	Fault func(at source.Span, format string, args ...any) model.Expr
+
+	Lags   []*model.Lag
+	Delays []*model.Symbol // hidden discretes, in order
+}
+
+// Delay returns e at the time t - tau.
+func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
+	if s := tau.Type().Shape; len(s) > 0 {
+		return m.Fault(tau.Span(), "a delay is a single number, and this has shape %s", s)
+	}
+	if moves := model.Depends(tau) &^ model.UsesParam; moves != 0 {
+		return m.Fault(tau.Span(), "the delay is to be made of params and consts, which stay during a run; "+
+			"delays that change with time, states or discretes are not part of the language yet")
+	}
+	if c, ok := tau.(*model.Const); ok {
+		switch d := c.Data[0]; {
+		case d == 0:
+			return e
+		case !(d > 0) || d > math.MaxFloat64:
+			return m.Fault(tau.Span(), "a delay is a positive number, and this is %v", d)
+		}
+	}
+	if bad := m.cannot(e, at); bad != nil {
+		return bad
+	}
+	delay, indices := m.delay(tau)
+	if len(delay.Type.Shape) > maxRank {
+		return m.Fault(tau.Span(), "a delay depends on at most %d loop variables", maxRank)
+	}
+	now := ref(m.Time, at)
+	amount := m.element(delay, indices, nil, tau.Span())
+	then := m.Apply("-", at, now, amount)
+	var bad model.Expr
+	out := model.Replace(e, func(r *model.Ref) model.Expr {
+		switch r.Sym.Kind {
+		case model.TimeSymbol:
+			return then
+		case model.StateSymbol:
+			x := m.read(r.Sym, delay, indices, then, at)
+			if x == nil {
+				bad = m.Fault(at, "%s has shape %s, and with the loop variables of the delay that is more than %d axes",
+					r.Sym.Name, r.Sym.Type.Shape, maxRank)
+			}
+			return x
+		}
+		return nil
+	})
+	if bad != nil {
+		return bad
+	}
+	return out
+}
+
+// cannot reports what e reads that is not kept; nil for nothing.
+func (m *Maker) cannot(e model.Expr, at source.Span) (bad model.Expr) {
+	changes := false
+	model.Walk(func(e model.Expr) bool {
+		if bad != nil {
+			return false
+		}
+		switch e := e.(type) {
+		case *model.Functional:
+			bad = m.Fault(at, "a functional is of the whole run and has no earlier value")
+		case *model.Limit:
+			bad = m.Fault(at, "pre and post are of the present; delay takes no limits")
+		case *model.Ref:
+			switch s := e.Sym; {
+			case s.Kind == model.TimeSymbol:
+				changes = true
+			case s.Kind == model.AlgSymbol:
+				bad = m.Fault(at, "%q is an algebraic unknown, and delay takes states, time and what is made of them; "+
+					"the rest is not part of the language yet", s.Name)
+			case s.Kind == model.DiscreteSymbol && !slices.Contains(m.Delays, s):
+				bad = m.Fault(at, "%q is a discrete, and delay takes states, time and what is made of them; a state "+
+					"that events set, with the equation %s' = 0, has earlier values", s.Name, s.Name)
+			case s.Kind == model.DiscreteSymbol,
+				slices.ContainsFunc(m.Lags, func(l *model.Lag) bool { return l.Value == s }):
+				bad = m.Fault(at, "this is delayed already: write delay(x, a + b) for x at t - (a + b)")
+			case s.Kind == model.StateSymbol:
+				changes = true
+			}
+		}
+		return true
+	}, e)
+	if bad == nil && !changes {
+		return m.Fault(at, "this does not change along the run; delay takes states and what is made of them")
+	}
+	return bad
+}
+
+// delay returns the discrete that holds a delay, and the loop variables that it depends on.
+func (m *Maker) delay(tau model.Expr) (*model.Symbol, []*model.Index) {
+	indices := model.Free(tau)
+	for _, s := range m.Delays {
+		if same(s.Value, tau) {
+			return s, nil
+		}
+	}
+	t := types.Type{Kind: types.Real, Unit: m.Time.Type.Unit}
+	value := tau
+	if len(indices) > 0 {
+		p := model.Piece{Indices: indices, Value: tau, Span: tau.Span()}
+		for _, ix := range indices {
+			t.Shape = append(t.Shape, ix.Count)
+			p.Subs = append(p.Subs, model.Sub{At: m.Position(ix)})
+		}
+		value = model.Seal(&model.Assemble{Base: model.NewBase(t, tau.Span()), Pieces: []model.Piece{p}})
+	}
+	s := &model.Symbol{
+		Name: "delay." + strconv.Itoa(len(m.Delays)+1), Kind: model.DiscreteSymbol, Type: t, Span: tau.Span(),
+		Value: value, Literal: model.Static(value), Hidden: true, Lo: math.Inf(-1), Hi: math.Inf(1),
+	}
+	m.Delays = append(m.Delays, s)
+	return s, indices
+}
+
+// same reports whether two delays are the same for certain.
+func same(a, b model.Expr) bool {
+	switch a := a.(type) {
+	case *model.Const:
+		b, ok := b.(*model.Const)
+		return ok && len(a.Data) == 1 && len(b.Data) == 1 && a.Data[0] == b.Data[0]
+	case *model.Ref:
+		b, ok := b.(*model.Ref)
+		return ok && a.Sym == b.Sym
+	}
+	return a == b
+}
+
+// read returns the state x at the time then; nil where it has too many axes.
+func (m *Maker) read(
+	x, delay *model.Symbol, indices []*model.Index, then model.Expr, at source.Span,
+) model.Expr {
+	i := slices.IndexFunc(m.Lags, func(l *model.Lag) bool { return l.State == x && l.Delay == delay })
+	if i < 0 {
+		t := x.Type
+		t.Kind = types.Real
+		t.Shape = append(slices.Clone(delay.Type.Shape), x.Type.Shape...)
+		if len(t.Shape) > maxRank {
+			return nil
+		}
+		i = len(m.Lags)
+		m.Lags = append(m.Lags, &model.Lag{
+			State: x, Delay: delay, Span: at,
+			Value: &model.Symbol{
+				Name: delay.Name + "." + x.Name, Kind: model.StateSymbol, Type: t, Span: at, Hidden: true,
+				Lo: math.Inf(-1), Hi: math.Inf(1),
+			},
+		})
+	}
+	value := m.element(m.Lags[i].Value, indices, x.Type.Shape, at)
+	past := m.Past(x)
+	if past == nil {
+		return value
+	}
+	past = model.Replace(past, func(r *model.Ref) model.Expr {
+		if r.Sym.Kind == model.TimeSymbol {
+			return then
+		}
+		return nil
+	})
+	t := value.Type()
+	return model.Seal(&model.If{
+		Base: model.NewBase(t, at), Cond: m.Apply("<", at, then, m.From), Then: past, Else: value,
+	})
+}
+
+// element returns the part of s that indices select, with the axes of shape.
+func (m *Maker) element(s *model.Symbol, indices []*model.Index, shape types.Shape, at source.Span) model.Expr {
+	whole := ref(s, at)
+	if len(indices) == 0 {
+		return whole
+	}
+	t := s.Type
+	t.Shape = shape
+	var subs []model.Sub
+	for _, ix := range indices {
+		subs = append(subs, model.Sub{At: m.Position(ix)})
+	}
+	for _, n := range shape {
+		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: n})
+	}
+	return model.Seal(&model.Access{Base: model.NewBase(t, at), X: whole, Subs: subs})
+}
+
+func ref(s *model.Symbol, at source.Span) model.Expr {
+	return model.Seal(&model.Ref{Base: model.NewBase(s.Type, at), Sym: s})
+}
