@@ -1,6 +1,6 @@
 // Package hdf5 reads arrays of numbers from files in HDF5, as programs write them that keep the weights of networks:
-// compact, contiguous and chunked arrays, with shuffled and deflated chunks. It reads what the format says of them (HDF5
-// File Format Specification 3.0) and refuses by name what such files do not have.
+// compact, contiguous and chunked arrays, with shuffled and deflated chunks (HDF5 File Format Specification 3.0). It
+// refuses by name what such files do not have.
 package hdf5
 
 import (
