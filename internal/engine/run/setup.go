@@ -43,7 +43,7 @@ type Setup struct {
 	// Method takes the place of that of the settings, and CompileAfter says when whole steps are compiled, if they are
 	// not nil: tests set them.
 	Method *solvers.Spec
-	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs in other orders do.
+	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs on both sides do.
 	Sides        bool
 	CompileAfter *system.CompileAfter
 }
@@ -112,7 +112,9 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 	}
 	all := func() {
 		for _, s := range m.Checked.Params {
-			add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
+			if !s.Random { // which nll() is integrated over
+				add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
+			}
 		}
 		for _, s := range m.Checked.States {
 			if s.Literal && s.Kind == model.StateSymbol {
@@ -145,6 +147,11 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 		found := index[key{inner, t.Initial}]
 		for _, i := range found {
 			s := symbols[i]
+			if s.Random && !m.Part && len(m.Experiments) > 0 {
+				l.Errorf(typecheck.CodeUnknown, s.Span, "cannot differentiate by %q: it is a random effect, and nll() "+
+					"is integrated over it", t.Text)
+				continue
+			}
 			if s.Kind == model.AlgSymbol {
 				l.Errorf(typecheck.CodeUnknown, source.Span{},
 					"cannot differentiate by %q: the alg %q follows from the "+
