@@ -133,13 +133,13 @@ func (p *problem) slots2(o row, rows []row) (slots []*slot, ok bool) {
 // parameters2 declares the parameters of the table of version 2.
 func (p *problem) parameters2(list []row) {
 	p.listed = map[string]bool{}
-	informed := false // by a prior
 	for _, r := range list {
 		p.listed[r.get("parameterId")] = true
-		informed = informed || r.get("estimate") == "true" && r.get("priorDistribution") != ""
 	}
 	for _, r := range list {
-		p.parameter2(r, informed)
+		if p.nets == nil || p.nets.sets[r.get("parameterId")] == "" { // no array of a network
+			p.parameter2(r, informed(list))
+		}
 	}
 }
 

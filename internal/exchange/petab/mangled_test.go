@@ -39,6 +39,7 @@ func TestMangled(t *testing.T) {
 	values := []string{"", "A", "time", "NaN", "inf", "-1", "1e400", "log", "0.5;A", "\"", "exp(A", "\ufeff", "_", "1"}
 	translated := mangled(t, decay(t), pieces, values, 1500)
 	translated += mangled(t, folder(t, "testdata/pulse"), pieces, values, 500)
+	translated += mangled(t, folder(t, "testdata/network/conditions_priors"), pieces, values, 300)
 	if translated < 200 {
 		t.Errorf("only %d of them were models", translated)
 	}

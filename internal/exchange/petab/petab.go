@@ -61,6 +61,7 @@ type second struct {
 	byID       map[string]*experiment // by the experimentId
 	listed     map[string]bool        // ids of the table of parameters
 	made       []made                 // what only conditions know
+	nets       *sciml                 // nil for none
 	normaliser float64                // what the bounds of parameters add to the objective
 }
 

@@ -94,7 +94,8 @@ func (p *problem) once(rows []row, column string) {
 
 // text reads a file that the problem names.
 func (p *problem) text(at path) (*source.File, bool) {
-	b, err := input.ReadAround(p.files, gopath.Join(p.dir, at.name), input.MaxText, ".xml", ".sbml", ".tsv")
+	b, err := input.ReadAround(p.files, gopath.Join(p.dir, at.name), input.MaxText, ".xml", ".sbml", ".tsv",
+		".yaml", ".yml")
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("there is no file %q where the problem lies", at.name)

@@ -63,11 +63,18 @@ func (m *models) UnmarshalYAML(node ast.Node) error {
 }
 
 // needs are extensions that a problem cannot be understood without.
-type needs []path
+type needs struct {
+	others []path // that odes does not read
+	sciml  *sciml
+}
 
 // UnmarshalYAML reads which extensions are needed: all but those that say that they are not.
 func (n *needs) UnmarshalYAML(node ast.Node) error {
 	return fields(node, func(name string, line int, value ast.Node) error {
+		if name == "sciml" {
+			n.sciml = &sciml{}
+			return n.sciml.read(value)
+		}
 		needed := true
 		err := fields(value, func(key string, _ int, value ast.Node) error {
 			if b, ok := value.(*ast.BoolNode); ok && key == "required" {
@@ -76,7 +83,7 @@ func (n *needs) UnmarshalYAML(node ast.Node) error {
 			return nil
 		})
 		if needed {
-			*n = append(*n, path{name, line})
+			n.others = append(n.others, path{name, line})
 		}
 		return err
 	})
@@ -84,7 +91,7 @@ func (n *needs) UnmarshalYAML(node ast.Node) error {
 
 // check2 reports what a problem of version 2 lacks.
 func (p *problem) check2(o *overview) {
-	for _, x := range o.Extensions {
+	for _, x := range o.Extensions.others {
 		p.wrong(p.line(x.line), "the problem needs the extension %q of PEtab, which odes does not read", x.name)
 	}
 	switch {
@@ -146,7 +153,16 @@ func (p *problem) translate2(o *overview) *source.File {
 		p.model.Free(column) // so that no observation is called so
 	}
 	end := p.spans(measurements)
+	if p.nets = o.Extensions.sciml; p.nets != nil {
+		p.nets.p = p
+		if p.nets.readNetworks(); p.list.HasErrors() {
+			return nil
+		}
+	}
 	for _, r := range mappings {
+		if p.nets != nil && p.nets.entity(r) {
+			continue
+		}
 		if id := r.get("modelEntityId"); id != "" && id != r.get("petabEntityId") {
 			name, _, ok := p.model.Name(id)
 			if !ok {
@@ -157,6 +173,11 @@ func (p *problem) translate2(o *overview) *source.File {
 	}
 	p.parameters2(parameters)
 	p.outputs2()
+	if p.nets != nil && !p.list.HasErrors() {
+		if p.nets.networks(parameters, informed(parameters)); p.list.HasErrors() {
+			return nil
+		}
+	}
 	for _, e := range p.bench {
 		p.items2(e)
 	}

@@ -277,3 +277,19 @@ func (e *element) Replace(child *Element, by []*Element) {
 		e.children = slices.Replace(e.children, i, i+1, by...)
 	}
 }
+
+// Define lets something else give a symbol its value: a constant at all times, as a rule does; if before, a species or
+// a state its value at the start. It reports whether it can.
+func Define(m *Model, id, text string, before bool, from source.Origin) bool {
+	s := m.symbols[id]
+	switch {
+	case s == nil || s.set != nil:
+		return false
+	case s.kind == param && s.stored == "" && !s.species && !s.assigned:
+		s.kind = let
+	case !before || s.kind == let || s.kind == alg:
+		return false
+	}
+	s.set = &setting{text, from}
+	return true
+}

@@ -122,7 +122,7 @@ func (m *Model) writeValues(w *writer) {
 			if k == param && (s.set != nil || s.start == nil) && s.fixed {
 				word = "const"
 			}
-			if s.set != nil {
+			if s.set != nil && k == param && !s.species {
 				w.From(s.set.from)
 				w.Item("%s %s = %s", word, name, s.set.text)
 				continue
@@ -155,6 +155,8 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 	switch {
 	case from != "":
 		v, byAmount = atom(from, false), s.isAmount
+	case s.set != nil: // Define
+		v, byAmount = atom("("+s.set.text+")", false), s.isAmount
 	case s.start != nil:
 		v, err = m.expression(s.start.math(), nil)
 		byAmount = s.isAmount
@@ -185,6 +187,9 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 
 // ruleOf is what the rule of a symbol says, or the kinetic law of a reaction.
 func (m *Model) ruleOf(s *symbol) (expr, error) {
+	if s.set != nil { // Define
+		return atom("("+s.set.text+")", false), nil
+	}
 	of := s.rule.math()
 	if of == nil {
 		return expr{}, fail(s.of.place, "it has no expression")
