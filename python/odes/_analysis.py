@@ -103,8 +103,13 @@ class Sample(Analysis):
         return np.array([x[:shortest] for x in parts])
 
     def to_arviz(self) -> Any:
-        """An arviz.InferenceData with the groups posterior and sample_stats."""
+        """An arviz.InferenceData with the groups posterior and sample_stats.
+
+        After ``sample(predictive=True)`` also log_likelihood, posterior_predictive and observed_data, with an array
+        for each observation.
+        """
         import arviz as az
+        import numpy as np
 
         names = {
             "lp__": "lp", "accept_stat__": "acceptance_rate", "stepsize__": "step_size", "treedepth__": "tree_depth",
@@ -112,7 +117,39 @@ class Sample(Analysis):
         }
         stats: dict[str, Any] = {to: self._chains(self["draws"][name]) for name, to in names.items()}
         stats["diverging"] = stats["diverging"] > 0
-        return az.from_dict(posterior=self.draws(), sample_stats=stats)
+        groups: dict[str, Any] = {"posterior": _arrays(self.draws()), "sample_stats": stats}
+        for name in ("log_likelihood", "posterior_predictive"):
+            if name in self:
+                groups[name] = _arrays({c: self._chains(x) for c, x in self[name].items()})
+        if "log_likelihood" in self:
+            data = self["predictions"]["data"]
+            rows = {c: np.full((1, 1), y) for c, y in zip(self["log_likelihood"], data)}
+            groups["observed_data"] = {k: x[0, 0] for k, x in _arrays(rows).items()}
+        return az.from_dict(**groups)
+
+
+def _arrays(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Columns [chains, draws] of elements such as A[1,2] as arrays [chains, draws, …]; others as they are."""
+    import re
+
+    import numpy as np
+
+    out: dict[str, Any] = {}
+    parts: dict[str, dict[tuple[int, ...], Array]] = {}
+    for name, x in columns.items():
+        m = re.fullmatch(r"(.*)\[(\d+(?:,\d+)*)\]", name)
+        if m is None:
+            out[name] = x
+        else:
+            parts.setdefault(m[1], {})[tuple(int(i) - 1 for i in m[2].split(","))] = x
+    for name, elements in parts.items():
+        shape = tuple(max(i) + 1 for i in zip(*elements))
+        first = next(iter(elements.values()))
+        whole = np.full(first.shape + shape, np.nan)
+        for index, x in elements.items():
+            whole[(..., *index)] = x
+        out[name] = whole
+    return out
 
 
 __all__ = ["Analysis", "Sample", "Table"]

@@ -382,6 +382,7 @@ class Model:
         chains: Optional[int] = None,
         warmup: Optional[int] = None,
         seed: Optional[int] = None,
+        predictive: bool = False,
         set: Optional[Mapping[str, Value]] = None,
         settings: Optional[Settings] = None,
         progress: Optional[Callable[[Progress], None]] = None,
@@ -393,13 +394,17 @@ class Model:
             draws: of each chain; what is not given is as the sample block of the model says.
             warmup: iterations of each chain before its draws.
             seed: which draws.
+            predictive: whether to say how the draws predict the data: leave-one-out, and the groups
+                log_likelihood, posterior_predictive and observed_data of to_arviz.
 
         The other arguments, and what is raised and warned of, are those of sens.
         """
         names, values = self._assignments(set, params)
         asked = {"sample.draws": draws, "sample.chains": chains, "sample.warmup": warmup, "sample.seed": seed}
         given = {key: x for key, x in asked.items() if x is not None}
-        request = {"op": "sample", "settings": _pairs({}, {**dict(settings or {}), **given})}
+        request: dict[str, Any] = {"op": "sample", "settings": _pairs({}, {**dict(settings or {}), **given})}
+        if predictive:
+            request["predictive"] = True
         reply = self._ask(_server.current(), request, names, values, progress)
         _warn(reply.head["warnings"], None, 3)
         return Sample("sample", reply.head, reply.arrays)

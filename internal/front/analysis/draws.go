@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/front/posterior"
 	"odes.dev/odes/internal/front/predictive"
 	"odes.dev/odes/internal/front/report"
 )
@@ -92,6 +94,47 @@ func predictedBy(ctx context.Context, a *Ask) (*Result, error) {
 		Status: r.Status, Warnings: r.Warnings, Tables: t, Head: nil,
 		Of: &fit.Result{Predictions: predictionsOf(r)},
 	}, nil
+}
+
+// drawsOf returns the draws of a posterior.
+func drawsOf(r *posterior.Result) predictive.Draws {
+	d := predictive.Draws{}
+	for i := range r.Params {
+		d.Names = append(d.Names, r.Params[i].Text())
+	}
+	for c := range r.Chains {
+		for k := range r.Chains[c].Draws() {
+			row := make([]float64, len(d.Names))
+			for i := range row {
+				row[i] = r.Chains[c].Values[i][k]
+			}
+			d.Rows, d.Chains = append(d.Rows, row), append(d.Chains, c+1)
+		}
+	}
+	return d
+}
+
+// perDatum has a column for each datum, and a row for each draw: NaN where its run failed, or where it was left out.
+func perDatum(name string, r *predictive.Result, values [][]float64) report.Table {
+	t := report.Table{Name: name}
+	count := map[string]int{}
+	for i := range r.Points {
+		p := &r.Points[i]
+		of := p.Observation
+		if p.Experiment != "" {
+			of = p.Experiment + ": " + of
+		}
+		count[of]++
+		c := report.TableColumn{Name: fmt.Sprintf("%s[%d]", of, count[of]), Values: make([]float64, r.Of)}
+		for k := range c.Values {
+			c.Values[k] = math.NaN()
+		}
+		for k, at := range r.Kept {
+			c.Values[at] = values[i][k]
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return t
 }
 
 // predictionsOf are medians and spreads as a comparison of a model with data has them.

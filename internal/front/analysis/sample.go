@@ -19,6 +19,7 @@ import (
 	"odes.dev/odes/internal/base/draws"
 	"odes.dev/odes/internal/base/output"
 	"odes.dev/odes/internal/front/posterior"
+	"odes.dev/odes/internal/front/predictive"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -36,6 +37,10 @@ var sample = &Row{
 			Name: "resume", Kind: File, Placeholder: "FILE",
 			Help: "Keep chains in this file, and go on where it has them; also with more draws.",
 		},
+		{
+			Name: "predictive", Kind: Switch, Request: "predictive",
+			Help: "Tell how the draws predict the data, as odes predict --draws does.",
+		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {samplepictures}. May be repeated."},
 	},
 	Examples: []Example{
@@ -49,7 +54,7 @@ var sample = &Row{
 	Draw:     "draw",
 	Keeps:    true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
-		return sampled(ctx, m, posterior.Options{Options: o})
+		return sampled(ctx, m, posterior.Options{Options: o}, false)
 	},
 	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
 		o := posterior.Options{Options: a.Options, Workers: a.Options.Threads}
@@ -58,17 +63,17 @@ var sample = &Row{
 			return nil, err
 		}
 		if kept == nil {
-			return sampled(ctx, a.Model, o)
+			return sampled(ctx, a.Model, o, a.Values["predictive"] == "on")
 		}
 		if n := kept.Draws(); n > 0 {
 			a.note("resumed", fmt.Sprintf("note: %d draws were made before, and are kept", n))
 		}
 		o.Keep = kept
-		r, err := sampled(ctx, a.Model, o)
+		r, err := sampled(ctx, a.Model, o, a.Values["predictive"] == "on")
 		if e := kept.Close(); e != nil && err == nil {
 			err = output.Wrap(a.Values["resume"], e)
 		}
-		if errors.Is(err, posterior.ErrMore) {
+		if errors.Is(err, posterior.ErrMore) || errors.Is(err, posterior.ErrNoChains) {
 			err = Wrongf("--resume %s: %v", a.Values["resume"], err)
 		}
 		return r, err
@@ -76,23 +81,47 @@ var sample = &Row{
 }
 
 // sampled draws, and says how the result is written.
-func sampled(ctx context.Context, m *odes.Model, o posterior.Options) (*Result, error) {
+func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bool) (*Result, error) {
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {
 		return nil, err
 	}
+	var after *predictive.Result
+	if predict && !r.Interrupted {
+		after, err = predictive.Run(ctx, m, drawsOf(r), predictive.Options{Options: o.Options, Seed: r.Settings.Seed})
+		if err != nil {
+			return nil, err
+		}
+		r.Warnings = append(r.Warnings, after.Warnings...)
+		if after.Status != "ok" {
+			r.Status = after.Status
+		}
+	}
+	tables := func(programs bool) *report.Tables {
+		t := sampleTables(r, programs)
+		if after != nil {
+			of := predictedTables(after)
+			t.Facts = append(t.Facts, of.Facts[1:]...)
+			t.Tables = append(t.Tables, of.Tables...)
+			if programs {
+				t.Tables = append(t.Tables, perDatum("log_likelihood", after, after.LogLikelihood),
+					perDatum("posterior_predictive", after, after.Replicated))
+			}
+		}
+		return t
+	}
 	return &Result{
-		Status: r.Status, Warnings: r.Warnings, Tables: sampleTables(r, true), Of: r,
+		Status: r.Status, Warnings: r.Warnings, Tables: tables(true), Of: r,
 		Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
 			switch f.Name {
 			case "json":
-				return sampleJSON(w, h, r)
+				return sampleJSON(w, h, r, after)
 			case "csv":
 				return drawsCSV(w, h, r)
 			case "table":
-				return f.Tables(w, h, sampleTables(r, false), opts)
+				return f.Tables(w, h, tables(false), opts)
 			}
-			return f.Tables(w, h, sampleTables(r, true), opts)
+			return f.Tables(w, h, tables(true), opts)
 		},
 	}, nil
 }
@@ -348,7 +377,13 @@ func (x number) MarshalJSON() ([]byte, error) {
 }
 
 // sampleJSON writes what draws are worth, without the draws.
-func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
+func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predictive.Result) error {
+	type loo struct {
+		ELPD number `json:"elpd"`
+		SE   number `json:"se"`
+		P    number `json:"p"`
+		Bad  int    `json:"large_k"`
+	}
 	type mcse struct {
 		Mean   number `json:"mean"`
 		Sd     number `json:"sd"`
@@ -431,6 +466,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Modes       []mode         `json:"modes"`
 		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
+		LOO         *loo           `json:"loo,omitempty"`
 		Seconds     number         `json:"seconds"`
 		Warnings    []warning      `json:"warnings"`
 	}{
@@ -443,7 +479,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		number(r.K),
 		[]mode{},
 		[]wall{},
-		nil, number(r.Seconds),
+		nil, nil, number(r.Seconds),
 		[]warning{},
 	}
 	for i := range r.Params {
@@ -492,6 +528,10 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 			x.Chains = append(x.Chains, number(share))
 		}
 		out.Walls = append(out.Walls, x)
+	}
+	if after != nil {
+		l := &after.LOO
+		out.LOO = &loo{number(l.ELPD), number(l.SE), number(l.P), len(l.Bad)}
 	}
 	if t := r.Trust; t != nil {
 		out.Trust = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}

@@ -201,6 +201,9 @@ func (c *course) recall() error {
 	return nil
 }
 
+// ErrNoChains says that a method has no chains that could be kept.
+var ErrNoChains = errors.New("chains are kept, and go on")
+
 // ErrMore says that a file of chains has more draws than were asked for.
 var ErrMore = errors.New("the file of chains has more")
 

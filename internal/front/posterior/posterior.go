@@ -132,6 +132,9 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err := p.findModes(ctx, r); err != nil {
 		return nil, err
 	}
+	if p.opts.Keep != nil && p.settings.Method != "nuts" {
+		return nil, fmt.Errorf("%w: method = %s has none", ErrNoChains, p.settings.Method)
+	}
 	switch p.settings.Method {
 	case "nuts":
 		err = p.chains(ctx, r)

@@ -43,6 +43,7 @@ type Options struct {
 type Result struct {
 	Status        string // "ok"; "partial" where something is not to be trusted
 	Warnings      []diag.Diagnostic
+	Of            int // how many draws there are
 	Draws         int // that were run
 	Failed        int // of them, and left out
 	Points        []Point
@@ -114,7 +115,7 @@ func Run(ctx context.Context, m *odes.Model, d Draws, opts Options) (*Result, er
 	if err := p.all(ctx, c, prepare, min(workers, len(which))); err != nil {
 		return nil, err
 	}
-	out := &Result{Status: "ok", Draws: len(which)}
+	out := &Result{Status: "ok", Of: len(d.Rows), Draws: len(which)}
 	if n := len(d.Rows); len(which) < n {
 		out.note("%d of %d draws are used: %d data would need too much memory", len(which), n, points)
 	}
