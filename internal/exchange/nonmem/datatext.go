@@ -44,7 +44,7 @@ func (w *writer) follows() bool {
 			return true
 		}
 	}
-	return len(w.occasions) > 0
+	return false
 }
 
 // eventful reports whether rows are neither doses nor measurements.

@@ -427,7 +427,6 @@ func (e *expr) binds() int {
 type printer struct {
 	leaf  func(e *expr) string // of what is no operator
 	whole func(e *expr) bool   // of each whole number that a column has: all of them are
-	words int
 }
 
 func (p *printer) text(e *expr) string {

@@ -65,8 +65,7 @@ type system struct {
 type population struct {
 	thetas       []estimate
 	omega, sigma matrix
-	names        []string          // of THETA, by $ABBR
-	occasions    map[*block]string // by what column an effect has another value: of SAME
+	names        []string // of THETA, by $ABBR
 }
 
 // table is what is known of the data.
@@ -75,6 +74,7 @@ type table struct {
 	as       map[string]string
 	data     *data
 	observed []int // rows
+	shifted  bool  // times of later occasions are not those of the table
 }
 
 // search is how NONMEM estimates.
@@ -91,7 +91,6 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 		code: map[string][]*statement{}, notes: map[string]bool{}, warned: map[string]bool{},
 	}
 	c.omega.what, c.sigma.what = "OMEGA", "SIGMA"
-	c.occasions = map[*block]string{}
 	out, err := c.translate(files)
 	if err != nil {
 		var f *fault
@@ -390,20 +389,51 @@ func (c *control) checkData() error {
 		}
 		return nil
 	}
-	if !t.clock {
-		return nil
+	if t.clock {
+		if err := c.clocks(ids, times); err != nil {
+			return err
+		}
 	}
+	return c.ascend(ids, times)
+}
+
+// clocks makes hours since the first row of each subject of clock times.
+func (c *control) clocks(ids, times []float64) error {
 	var first float64
 	for i, id := range ids { // clock times count from the first row of a subject
 		if i == 0 || id != ids[i-1] {
 			first = times[i]
 		}
 		if times[i] -= first; times[i] < 0 {
-			return faultf(t.at, "clock times go back within a subject, to another day: compute TIME in hours")
+			return faultf(c.data.at, "clock times go back within a subject, to another day: compute TIME in hours")
 		}
 	}
 	return nil
 }
 
-// finite reports whether a number is one.
-func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
+// ascend lets times of a subject go on that go back with a reset: a subject is one run, with its effects.
+func (c *control) ascend(ids, times []float64) error {
+	const reset = 3
+	shift := 0.0
+	for i := range ids {
+		switch {
+		case i == 0 || ids[i] != ids[i-1]:
+			shift = 0
+		case times[i]+shift < times[i-1] && c.data.get("EVID", i) < reset:
+			return faultf(c.data.at, "TIME goes back within ID %v, from %v to %v, without EVID 3 or 4", ids[i],
+				times[i-1]-shift, times[i])
+		case times[i]+shift < times[i-1]:
+			shift = math.Ceil(times[i-1]) + 1 - times[i]
+			c.shifted = true
+		}
+		times[i] += shift
+	}
+	if c.shifted {
+		c.data.skipped = true
+		c.left("the times of occasions that begin anew (EVID 3 or 4) go on from the last", c.data.at)
+	}
+	for i := range times {
+		c.data.rows[i][slices.Index(c.data.columns, "TIME")].value = times[i]
+	}
+	return nil
+}

@@ -284,9 +284,6 @@ func (r *runner) call(n *node) *expr {
 		if kind == eps && r.in != "ERROR" && r.in != "PRED" {
 			return m.wrong(n.at, "%s stands in $%s", what, r.in)
 		}
-		if kind == eta && r.omega.lead != nil {
-			return m.make(expr{op: kind, n: r.omega.lead(i), at: n.at})
-		}
 		return m.make(expr{op: kind, n: i, at: n.at})
 	}
 	switch n.text {

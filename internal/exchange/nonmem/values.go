@@ -229,7 +229,6 @@ type matrix struct {
 	what   string // OMEGA or SIGMA
 	blocks []*block
 	n      int
-	lead   func(int) int // the effect that stands for another one, of an occasion; nil where there are none
 }
 
 // scale says how the numbers of a block are meant.

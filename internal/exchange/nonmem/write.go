@@ -354,6 +354,10 @@ func (w *writer) leaf(e *expr) string {
 	case state:
 		return w.states[e.n-1]
 	case clock:
+		if w.shifted {
+			w.fail(e.at, "the code reads the time, which goes back within a subject (EVID 3 or 4): odes has times that "+
+				"ascend; add a column with the time of the occasion")
+		}
 		return "t"
 	case column:
 		return w.item(e)
@@ -387,7 +391,10 @@ func (w *writer) item(e *expr) string {
 	switch {
 	case e.name == "DV":
 		w.fail(e.at, "a formula reads DV, what is measured: odes compares with it, and predicts without it")
-	case w.inNoise && !w.data.fixed(e.name):
+	case e.name == "TIME" && w.shifted:
+		w.fail(e.at, "the code reads TIME, which goes back within a subject (EVID 3 or 4): odes has times that ascend; "+
+			"add a column with the time of the occasion")
+	case w.inNoise:
 		return w.table + "." + name
 	}
 	if w.columns[e.name] == "" {
@@ -685,17 +692,12 @@ func (w *writer) randoms() {
 		if b.repeats != nil {
 			lead = b.repeats
 		}
-		by := ""
-		if c := w.occasions[b]; c != "" {
-			by = fmt.Sprintf(" by %s.%s", w.table, w.columnName(c))
-			w.kept(c)
-		}
 		if !b.block {
 			if spreads[lead] == "" {
 				spreads[lead] = w.free("w_" + strings.TrimPrefix(strings.TrimPrefix(w.etaAs[lead.first], "eta_"), "eta"))
 				w.spread(spreads[lead], root(b.cov[0][0]), b.fixed[0], lead.comments[0])
 			}
-			effects.Item("random %s ~ normal(0, %s)%s", w.etaAs[b.first], spreads[lead], by)
+			effects.Item("random %s ~ normal(0, %s)", w.etaAs[b.first], spreads[lead])
 			continue
 		}
 		if spreads[lead] == "" {
@@ -703,7 +705,7 @@ func (w *writer) randoms() {
 			w.square(spreads[lead], lead)
 		}
 		name := w.free("etas")
-		effects.Item("random %s[%d] ~ mvnormal(%s)%s", name, b.n, spreads[lead], by)
+		effects.Item("random %s[%d] ~ mvnormal(%s)", name, b.n, spreads[lead])
 		for k := range b.n {
 			if used[b.first+k] {
 				effects.Item("let %s = %s[%d]", w.etaAs[b.first+k], name, k+1)
