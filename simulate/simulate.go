@@ -67,6 +67,10 @@ func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error)
 	if err := m.ReadSettings("simulate", opts, &s); err != nil {
 		return nil, err
 	}
+	if names := m.RandomEffects(); len(names) > 0 {
+		return nil, fmt.Errorf("the model has random effects (%s), which are not drawn in this version: data would "+
+			"lack what differs between subjects", strings.Join(names, ", "))
+	}
 	if s.Times != nil {
 		whole, err := m.AtTimes(s.Times)
 		if err != nil {

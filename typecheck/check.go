@@ -79,7 +79,7 @@ type checker struct {
 	masses     []*ast.Mass
 	massOf     map[*model.Symbol]*massMatrix
 	settings   []*ast.Settings
-	priors     []prior
+	drawnOfPass
 	observed   []*observation
 	asserted   map[model.Expr]bool // knots of which asserts were made
 	empty      []string            // the columns that are observed and hold nothing
@@ -273,6 +273,7 @@ func (c *checker) run() {
 		if c.variant.alone {
 			c.checkPriors()
 		}
+		checkRandoms(c)
 		c.checkObserves()
 		if c.variant.alone {
 			c.checkObjectives()
@@ -286,6 +287,7 @@ func (c *checker) run() {
 	}
 	giveDoses(c)
 	c.checkPriors()
+	checkRandoms(c)
 	c.checkObserves()
 	c.checkObjectives()
 	c.checkOutputs()
