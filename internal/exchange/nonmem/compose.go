@@ -124,6 +124,14 @@ func (c *control) leaves() ([]*leaf, error) {
 		})
 	}
 	asked = append(asked, c.indicators(open.get("Y"), asked)...)
+	for _, e := range asked {
+		visit(e, func(x *expr) bool {
+			if x.op == column && x.name != "DV" && x.name != "TIME" {
+				c.asked = append(c.asked, x.name)
+			}
+			return true
+		})
+	}
 	kinds := map[string]*leaf{}
 	var order []string
 	for _, row := range c.observed {
@@ -254,6 +262,9 @@ func (c *control) bound(e *expr, rows []int) *expr {
 // measure finds the median and the noise of a kind of measurements.
 func (c *control) measure(l *leaf, s *scope) error {
 	y := s.get("Y")
+	if y == nil {
+		return faultf(c.at, "the code does not set Y in all rows of measurements")
+	}
 	at := y.at
 	if y.op == local {
 		at = y.def.at

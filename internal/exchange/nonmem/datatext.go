@@ -16,7 +16,7 @@ var recordItems = []string{"AMT", "RATE", "EVID", "II", "ADDL", "SS", "MDV", "DU
 // needs reports whether the table of the model has a data item.
 func (w *writer) needs(name string) bool {
 	switch {
-	case name == "ID" || name == "DV" || name == "TIME" && (!w.indexed || w.columns[name] != ""):
+	case name == "ID" || name == "DV" || name == "AMT" || name == "TIME" && (!w.indexed || w.columns[name] != ""):
 		return true
 	case w.columns[name] != "" || w.columns["\x00"+name] != "":
 		return true

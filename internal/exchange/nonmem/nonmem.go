@@ -65,7 +65,8 @@ type system struct {
 type population struct {
 	thetas       []estimate
 	omega, sigma matrix
-	names        []string // of THETA, by $ABBR
+	names        []string          // of THETA, by $ABBR
+	within       map[effect]string // in which variable each stands first
 }
 
 // table is what is known of the data.
@@ -73,8 +74,9 @@ type table struct {
 	inputs   []string // the data items, "" for those that are dropped
 	as       map[string]string
 	data     *data
-	observed []int // rows
-	shifted  bool  // times of later occasions are not those of the table
+	observed []int    // rows
+	asked    []string // data items that tell kinds of measurements apart
+	shifted  bool     // times of later occasions are not those of the table
 }
 
 // search is how NONMEM estimates.
@@ -90,6 +92,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 		source: file, text: file.Text(), list: list, m: newMaker(), rename: map[string]string{},
 		code: map[string][]*statement{}, notes: map[string]bool{}, warned: map[string]bool{},
 	}
+	c.within = map[effect]string{}
 	c.omega.what, c.sigma.what = "OMEGA", "SIGMA"
 	out, err := c.translate(files)
 	if err != nil {

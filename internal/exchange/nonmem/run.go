@@ -66,12 +66,34 @@ func (r *runner) assign(s *statement) error {
 		return err
 	}
 	value := r.value(s.value)
+	r.stands(name, value)
 	if r.depth == 0 && value.op != number && value.op != wrongOp && value.op != local {
 		value = r.m.make(expr{op: local, def: &assignment{name: name, body: value, at: s.at, in: r.in}, at: s.at})
 	}
 	r.scope.set(name, value)
 	return nil
 }
+
+// stands notes in which variable a parameter or an effect stands first: it is called by that.
+func (r *runner) stands(name string, e *expr) {
+	if e.op == local {
+		return
+	}
+	if (e.op == theta || e.op == eta) && r.within[e.key()] == "" {
+		r.within[e.key()] = codeName(name)
+	}
+	for _, a := range e.args {
+		r.stands(name, a)
+	}
+}
+
+// effect is THETA(n) or ETA(n).
+type effect struct {
+	op op
+	n  int
+}
+
+func (e *expr) key() effect { return effect{e.op, e.n} }
 
 // target is the name of what is assigned to, such as CL or DADT(1).
 func (r *runner) target(to *node) (string, error) {
@@ -144,7 +166,7 @@ func (r *runner) conditional(list []branch) error {
 			return r.m.make(expr{op: unset, name: name, at: at})
 		}
 		e := r.m.apply(choice, "", at, when, value(yes), value(no))
-		if r.depth == 0 && e.op != number && e.op != wrongOp && e.op != local && e.op != unset {
+		if r.depth == 0 && e.op != number && e.op != local && !e.holds(wrongOp, unset) {
 			e = r.m.make(expr{op: local, def: &assignment{name: name, body: e, at: at, in: r.in}, at: e.at})
 		}
 		before.set(name, e)

@@ -283,22 +283,6 @@ func (w *writer) name() {
 			w.called[d] = w.free(codeName(d.name) + "_1")
 		}
 	}
-	direct := func(kind op, n int) string { // the variable that an effect or parameter stands in
-		for _, d := range w.defs {
-			found := false
-			var walk func(e *expr)
-			walk = func(e *expr) {
-				found = found || e.op == kind && e.n == n
-				for _, a := range e.args {
-					walk(a)
-				}
-			}
-			if walk(d.body); found {
-				return codeName(d.name)
-			}
-		}
-		return ""
-	}
 	for i := range w.thetas {
 		if w.thetaAs[i+1] != "" {
 			continue
@@ -312,7 +296,7 @@ func (w *writer) name() {
 			label = m[1]
 		}
 		if label == "" || !plainName(label) {
-			label = direct(theta, i+1)
+			label = w.within[effect{theta, i + 1}]
 		}
 		if label == "" {
 			w.thetaAs[i+1] = w.free(fmt.Sprintf("theta%d", i+1))
@@ -321,7 +305,7 @@ func (w *writer) name() {
 		}
 	}
 	for i := range w.omega.n {
-		if name := direct(eta, i+1); name != "" {
+		if name := w.within[effect{eta, i + 1}]; name != "" {
 			w.etaAs[i+1] = w.free("eta_" + name)
 		} else {
 			w.etaAs[i+1] = w.free(fmt.Sprintf("eta%d", i+1))
@@ -482,6 +466,9 @@ func (w *writer) text() {
 	w.equations(body)
 	rest, doses := &sbml.Items{}, &sbml.Items{}
 	w.observations(rest)
+	if w.hasDoses() && w.data.column("AMT") == nil { // records have amounts
+		w.extra("AMT", func(int) (float64, bool) { return 0, true })
+	}
 	w.dosesItem(doses)
 	base := strings.Map(func(r rune) rune {
 		if r == '_' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -648,13 +635,25 @@ func root(x float64) float64 {
 	return r
 }
 
+// short is a number of few digits that differs by no more than rounding.
+func short(x float64) float64 {
+	const most, rounding = 15, 4e-16
+	for digits := range most {
+		s, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits+1, 64), 64)
+		if err == nil && math.Abs(s-x) <= rounding*math.Abs(x) {
+			return s
+		}
+	}
+	return x
+}
+
 // square writes a matrix of covariances.
 func (w *writer) square(name string, b *block) {
 	rows := make([]string, b.n)
 	for i := range rows {
 		cells := make([]string, b.n)
 		for j := range cells {
-			cells[j] = decimal(b.cov[i][j])
+			cells[j] = decimal(short(b.cov[i][j]))
 		}
 		rows[i] = "[" + strings.Join(cells, ", ") + "]"
 	}
@@ -823,10 +822,7 @@ func (w *writer) where(rows []int) string {
 		in[row] = true
 	}
 	// One data item that tells them apart, by its values.
-	for _, name := range w.data.columns {
-		if name == "DV" || name == "ID" || name == "TIME" || strings.HasPrefix(name, "LIMIT") {
-			continue
-		}
+	for _, name := range w.asked {
 		yes, no := map[float64]bool{}, map[float64]bool{}
 		for _, row := range w.observed {
 			if in[row] {
