@@ -53,8 +53,8 @@ func Predict(ctx context.Context, m *odes.Model, opts odes.Options) ([]Predictio
 // NLL and Rows of a Result are at its estimates.
 func Likelihood(ctx context.Context, m *odes.Model, opts odes.Options) (nll float64, rows int, err error) {
 	if names := m.RandomEffects(); len(names) > 0 {
-		return math.NaN(), 0, fmt.Errorf("the model has random effects (%s): its likelihood is an integral, which odes "+
-			"sens and odes fit compute", strings.Join(names, ", "))
+		return math.NaN(), 0, fmt.Errorf("the model has random effects (%s): its likelihood is an integral, which "+
+			"odes sens and odes fit compute", strings.Join(names, ", "))
 	}
 	opts.Wrt = []string{}
 	c, err := m.CompareAll(opts)

@@ -398,9 +398,9 @@ var inside = []Word{
 	{
 		Name: "random", Kind: FreeWord, In: "experiment",
 		Form: "random e_CL ~ normal(0, w_CL), e_V ~ normal(0, w_V)",
-		Text: "Random effects: numbers that every experiment of `experiment subject from D by D.id` has for itself, and " +
-			"that nll() integrates over, as `solver { marginal = focei }` says. Standard deviations may be params; " +
-			"`random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`.",
+		Text: "Random effects: numbers that every experiment of `experiment subject from D by D.id` has for itself, " +
+			"and that nll() integrates over, as `solver { marginal = focei }` says. Standard deviations may be " +
+			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`.",
 	},
 	{
 		Name: "where", Kind: FreeWord, In: "experiment observe",

@@ -18,8 +18,8 @@ type Subject struct {
 	Name         string
 	Value, OFV   float64
 	Measurements int
-	// Mode has the most probable random effects given the data and the params (NONMEM's ETAs, or EBEs), and Errors their
-	// standard deviations; nil for fo, whose effects are at zero.
+	// Mode has the most probable random effects given the data and the params (NONMEM's ETAs, or EBEs), and Errors
+	// their standard deviations; nil for fo, whose effects are at zero.
 	Mode, Errors []float64
 	// Hessian is that of the negative log density of data and random effects at the mode, [effects][effects].
 	Hessian []float64
@@ -31,9 +31,8 @@ type Subject struct {
 	Runs     int
 }
 
-// Shrinkage returns, for each effect, one minus the ratio of the standard deviation of the modes of all subjects to that
-// of the distribution: NONMEM's ETA shrinkage by standard deviations, with the subjects' mean taken as zero where there
-// is one alone. NaN where there are no modes.
+// Shrinkage returns, for each effect, one minus the ratio of the standard deviation of the modes of all subjects to
+// that of the distribution: NONMEM's ETA shrinkage by standard deviations. NaN where there are fewer than two modes.
 func (p *Population) Shrinkage() []float64 {
 	out := make([]float64, len(p.Effects))
 	for k := range out {

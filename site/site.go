@@ -35,14 +35,16 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
 	{"Use", []string{
-		"docs/language", "docs/events", "docs/dosing", "docs/composition", "docs/repl", "docs/fit", "docs/sample",
-		"docs/simulate", "docs/python", "docs/r", "docs/go", "docs/editors",
+		"docs/language", "docs/events", "docs/dosing", "docs/populations", "docs/composition", "docs/repl", "docs/fit",
+		"docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go", "docs/editors",
 		"docs/limits", "docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",
 	}},
 	{understand, []string{
-		"docs/methods", "docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
+		"docs/methods", "docs/methods-implicit", "docs/methods-linear", "docs/methods-steps", "docs/methods-events",
+		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-measured",
+		"docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
 		"docs/architecture",
 	}},
 	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},

@@ -80,16 +80,16 @@ type checker struct {
 	massOf     map[*model.Symbol]*massMatrix
 	settings   []*ast.Settings
 	drawnOfPass
-	observed   []*observation
-	asserted   map[model.Expr]bool // knots of which asserts were made
-	empty      []string            // the columns that are observed and hold nothing
-	nodes      int
-	tooMany    bool
-	inlining   []*ast.Fn
-	recursive  map[*ast.Fn]bool // those that were reported as calling themselves
-	resolving  []*entity
-	unitMode   string
-	operand    *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
+	observed  []*observation
+	asserted  map[model.Expr]bool // knots of which asserts were made
+	empty     []string            // the columns that are observed and hold nothing
+	nodes     int
+	tooMany   bool
+	inlining  []*ast.Fn
+	recursive map[*ast.Fn]bool // those that were reported as calling themselves
+	resolving []*entity
+	unitMode  string
+	operand   *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
 	sparse map[model.Expr]*sparse        // the values that are sparse matrices
 	letOf  map[model.Expr]*entity        // by value: the let that has it and has no unit of its own

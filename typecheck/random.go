@@ -55,8 +55,8 @@ func checkRandoms(c *checker) {
 		}
 	}
 	if v := c.variant; v != nil && v.alone && len(c.randoms) > 0 && len(c.objectives) > 0 {
-		c.list.Warnf(CodeNoInfluence, v.item.Name.Span, "in experiment %q alone, nll() is that of its data at the values "+
-			"that random effects have, zero unless they are set: no integral", v.name)
+		c.list.Warnf(CodeNoInfluence, v.item.Name.Span, "in experiment %q alone, nll() is that of its data at the "+
+			"values that random effects have, zero unless they are set: no integral", v.name)
 	}
 }
 
@@ -76,7 +76,8 @@ func deviation(c *checker, e *entity, dist ast.Expr) model.Expr {
 	const instead = "; random effects are written random e ~ normal(0, w), and what follows from them by let: " +
 		"let CL = exp(tcl + e)"
 	if row.Name != "normal" {
-		c.errorf(CodeArguments, call.Span, "%s is no distribution of random effects in this version%s", row.Name, instead)
+		c.errorf(CodeArguments, call.Span, "%s is no distribution of random effects in this version%s", row.Name,
+			instead)
 		return nil
 	}
 	n, ok := c.priorNumbers(&prior{sym: e.sym, dist: dist}, false)

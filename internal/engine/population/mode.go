@@ -193,8 +193,8 @@ func (q *problem) look(eta []float64) (*found, error) {
 	return f, nil
 }
 
-// step returns Newton's step from a point, with lambda added to the Hessian in units of the prior, and more where that is
-// not positive definite.
+// step returns Newton's step from a point, with lambda added to the Hessian in units of the prior, and more where that
+// is not positive definite.
 func (q *problem) step(at *found, lambda *float64) (step []float64, indefinite bool) {
 	m, r := q.m, q.prior.root
 	h := make([]float64, m*m) // rootᵀ H root

@@ -20,7 +20,7 @@ type node struct {
 // nodes sums over points around the mode: eta = mode + v·z, where v vᵀ is the inverse of the Hessian. The integral is
 // about det v times the sum of exp(weight − joint).
 func (q *problem) nodes(out *Result, gradient bool) error {
-	m, p := q.m, q.p
+	m := q.m
 	c, ok := cholesky(out.Hessian, m)
 	if !ok {
 		return q.flat(out)
@@ -62,42 +62,21 @@ func (q *problem) nodes(out *Result, gradient bool) error {
 	if !gradient {
 		return nil
 	}
-	w := m + p
-	thirds, err := q.thirds(out.Mode, v)
-	if err != nil {
+	share := weights
+	for i := range share {
+		share[i] /= sum
+	}
+	return q.slopesOfNodes(out, v, list, at, share)
+}
+
+// slopesOfNodes makes the gradient of a sum over nodes, each of which has a share in it: modes move with params, and so
+// do the columns of v.
+func (q *problem) slopesOfNodes(out *Result, v []float64, list []node, at []*Conditional, share []float64) error {
+	m, p := q.m, q.p
+	if err := q.turning(out, v); err != nil || out.Doubt != "" && out.Slopes == nil {
 		return err
 	}
-	centre, err := q.joint(out.Mode, 2)
-	if err != nil {
-		return err
-	}
-	if !q.moves(out, centre) {
-		return q.flat(out)
-	}
-	// dH in the basis of v, total: [m][m][p]
-	total := make([]float64, m*m*p)
-	kv := product(q.prior.inverse, v, m)
-	for k := range m {
-		for l := range m {
-			to := total[(k*m+l)*p:][:p]
-			a, b := thirds[(k*m+l)*w:][:w], thirds[(l*m+k)*w:][:w]
-			for x := range p {
-				s := float64(0.5 * (a[m+x] + b[m+x]))
-				for e := range m {
-					s += float64(0.5 * (a[e] + b[e]) * out.Slopes[e*p+x])
-				}
-				to[x] = s
-			}
-			for i := range m { // of the inverse of Omega
-				for j := range m {
-					weight := float64(0.5 * (float64(kv[i*m+k]*kv[j*m+l]) + float64(kv[j*m+k]*kv[i*m+l])))
-					for x, d := range q.omega.Slopes[(i*m+j)*p:][:p] {
-						to[x] -= float64(weight * d)
-					}
-				}
-			}
-		}
-	}
+	total := q.total
 	g := make([]float64, p)
 	for k := range m {
 		for x := range p {
@@ -106,8 +85,7 @@ func (q *problem) nodes(out *Result, gradient bool) error {
 	}
 	turned := make([]float64, m)
 	for i, there := range at {
-		share := weights[i] / sum
-		if there == nil || share == 0 {
+		if there == nil || share[i] == 0 {
 			continue
 		}
 		for a := range turned { // vᵀ·gradient
@@ -131,10 +109,50 @@ func (q *problem) nodes(out *Result, gradient bool) error {
 					s -= float64(turned[a] * phi * z[b])
 				}
 			}
-			g[x] += float64(share * s)
+			g[x] += float64(share[i] * s)
 		}
 	}
 	out.Gradient = g
+	return nil
+}
+
+// turning makes the total derivative of the Hessian at the mode by params, in the basis of the columns of v: [m][m][p].
+func (q *problem) turning(out *Result, v []float64) error {
+	m, p, w := q.m, q.p, q.m+q.p
+	thirds, err := q.thirds(out.Mode, v)
+	if err != nil {
+		return err
+	}
+	centre, err := q.joint(out.Mode, 2)
+	if err != nil {
+		return err
+	}
+	if !q.moves(out, centre) {
+		return q.flat(out)
+	}
+	q.total = make([]float64, m*m*p)
+	kv := product(q.prior.inverse, v, m)
+	for k := range m {
+		for l := range m {
+			to := q.total[(k*m+l)*p:][:p]
+			a, b := thirds[(k*m+l)*w:][:w], thirds[(l*m+k)*w:][:w]
+			for x := range p {
+				s := float64(0.5 * (a[m+x] + b[m+x]))
+				for e := range m {
+					s += float64(0.5 * (a[e] + b[e]) * out.Slopes[e*p+x])
+				}
+				to[x] = s
+			}
+			for i := range m { // of the inverse of Omega
+				for j := range m {
+					weight := float64(0.5 * (float64(kv[i*m+k]*kv[j*m+l]) + float64(kv[j*m+k]*kv[i*m+l])))
+					for x, d := range q.omega.Slopes[(i*m+j)*p:][:p] {
+						to[x] -= float64(weight * d)
+					}
+				}
+			}
+		}
+	}
 	return nil
 }
 

@@ -1,9 +1,9 @@
-// Package population integrates likelihoods over random effects: by Laplace's method, FOCEI, FOCE and FO of the field of
-// pharmacometrics, by Gauss–Hermite quadrature around modes and by importance sampling, each with its exact gradient.
+// Package population integrates likelihoods over random effects: by Laplace's method, FOCEI, FOCE and FO of the field
+// of pharmacometrics, by Gauss–Hermite quadrature around modes and by importance sampling, each with its gradient.
 //
-// It knows nothing of models. A Subject says what the data of one individual have for random effects eta: their negative
-// log likelihood with derivatives, predictions with theirs, and the covariances Omega. Vectors of derivatives have the
-// random effects first (m of them), and the params behind (p).
+// It knows nothing of models. A Subject says what the data of one individual have for random effects eta: their
+// negative log likelihood with derivatives, predictions with theirs, and the covariances Omega. Vectors of derivatives
+// have the random effects first (m of them), and the params behind (p).
 //
 // What is computed is a function of the params alone, for any history: modes are sought from zero and from starts that
 // depend on params and data. Sources: Wang, J Pharmacokinet Pharmacodyn 34:575 (2007); Almquist, Leander and Jirstrand,
@@ -21,8 +21,8 @@ import (
 
 // Subject is one individual at the present values of params.
 type Subject interface {
-	// Data is the negative log likelihood of the data, given eta. With order 1 it has the gradient, with order 2 also the
-	// rows of the Hessian that belong to random effects.
+	// Data is the negative log likelihood of the data, given eta. With order 1 it has the gradient, with order 2 also
+	// the rows of the Hessian that belong to random effects.
 	Data(ctx context.Context, eta []float64, order int) (*Conditional, error)
 	// Rows are the predictions. With second, they have second derivatives.
 	Rows(ctx context.Context, eta []float64, second bool) (*Rows, error)
@@ -45,8 +45,8 @@ type Rows struct {
 	F, S     []float64 // [n]
 	DF, DS   []float64 // [n][m+p]
 	DDF, DDS []float64 // [n][m][m+p]
-	// Constant is what the densities of the data have beside those of normal noise: of lognormal noise, where Data and F
-	// are logarithms.
+	// Constant is what the densities of the data have beside those of normal noise: of lognormal noise, where Data and
+	// F are logarithms.
 	Constant float64
 }
 
@@ -95,7 +95,8 @@ type problem struct {
 	prior  *prior
 	m, p   int
 	runs   int
-	zero   *Rows // of FOCE: at eta = 0
+	zero   *Rows     // of FOCE: at eta = 0
+	total  []float64 // of nodes: see turning
 }
 
 // log2pi is log(2 pi).
@@ -155,8 +156,8 @@ func newProblem(ctx context.Context, s Subject, method Method) (*problem, error)
 type SingularError struct{}
 
 func (*SingularError) Error() string {
-	return "the covariances of the random effects are not those of a distribution: a standard deviation is not positive, " +
-		"or a matrix is not positive definite"
+	return "the covariances of the random effects are not those of a distribution: a standard deviation is not " +
+		"positive, or a matrix is not positive definite"
 }
 
 // prior is the normal density of random effects.
@@ -200,7 +201,8 @@ func (q *problem) joint(eta []float64, order int) (*Conditional, error) {
 func (r *prior) add(c *Conditional, eta []float64, order, p int) *Conditional {
 	m := r.M
 	k := multiply(r.inverse, eta, m)
-	out := &Conditional{Value: c.Value + float64(0.5*dot(k, eta)) + float64(0.5*r.logDet) + float64(0.5*float64(m)*log2pi)}
+	density := float64(0.5*dot(k, eta)) + float64(0.5*r.logDet) + float64(0.5*float64(m)*log2pi)
+	out := &Conditional{Value: c.Value + density}
 	if order == 0 {
 		return out
 	}
@@ -337,6 +339,9 @@ func (q *problem) moves(out *Result, c *Conditional) bool {
 	return true
 }
 
+// sides are the points of a difference, in steps, with their weights.
+var sides = [...]struct{ step, weight float64 }{{-2, 1.0 / 12}, {-1, -8.0 / 12}, {1, 8.0 / 12}, {2, -1.0 / 12}}
+
 // thirds returns, for columns v_k and v_l of v, the derivatives by everything of v_kᵀ H v_l, without what Omega
 // contributes: [m][m][m+p]. They are differences of exact second derivatives along v_k, of fourth order.
 func (q *problem) thirds(eta, v []float64) ([]float64, error) {
@@ -344,7 +349,7 @@ func (q *problem) thirds(eta, v []float64) ([]float64, error) {
 	out := make([]float64, m*m*w)
 	at := make([]float64, m)
 	for k := range m {
-		for _, side := range [...]struct{ step, weight float64 }{{-2, 1.0 / 12}, {-1, -8.0 / 12}, {1, 8.0 / 12}, {2, -1.0 / 12}} {
+		for _, side := range sides {
 			for i := range at {
 				at[i] = eta[i] + float64(side.step*q.method.Step*v[i*m+k])
 			}

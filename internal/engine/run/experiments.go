@@ -215,7 +215,7 @@ func (r *Run) simulators(setup Setup) ([]*Simulator, error) {
 		return nil, nil
 	}
 	if len(r.model.Checked.Randoms) > 0 {
-		return nil, r.populate(setup, nil)
+		return nil, populate(r, setup, nil)
 	}
 	parts := make([]*Simulator, len(r.model.Experiments))
 	for i, x := range r.model.Experiments {
@@ -233,7 +233,7 @@ func (r *Run) simulators(setup Setup) ([]*Simulator, error) {
 // totalValues solves the experiments for the values of the totals.
 func (r *Run) totalValues(ctx context.Context, tell func(result.Progress), parts []*Simulator) (*totals, error) {
 	if r.people != nil {
-		return r.integrate(ctx, 0, tell)
+		return integrate(ctx, r, 0, tell)
 	}
 	if parts == nil {
 		return &totals{}, nil
@@ -251,7 +251,7 @@ func (r *Runner) prepareParts() error {
 		return nil
 	}
 	if len(r.model.Checked.Randoms) > 0 {
-		return r.populate(r.setup, r.variables)
+		return populate(r.Run, r.setup, r.variables)
 	}
 	for i, x := range r.model.Experiments {
 		its := r.ofPart(i, r.setup, r.variables)
@@ -270,7 +270,7 @@ func (r *Runner) prepareParts() error {
 // totals solves the experiments and differentiates the totals.
 func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	if r.people != nil {
-		return r.integrate(ctx, r.columns, r.setup.Progress)
+		return integrate(ctx, r.Run, r.columns, r.setup.Progress)
 	}
 	if len(r.parts) == 0 {
 		return &totals{}, nil

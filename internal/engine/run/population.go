@@ -71,13 +71,13 @@ func addScales(m *model.Model) {
 // noneOfPopulations is the error of what is not for populations.
 func noneOfPopulations(m *Model, what string) error {
 	var l diag.List
-	l.Errorf(settings.CodeUnavailable, m.Checked.Randoms[0].Span, "%s is not available for nll() of a model with random "+
-		"effects in this version", what)
+	l.Errorf(settings.CodeUnavailable, m.Checked.Randoms[0].Span, "%s is not available for nll() of a model with "+
+		"random effects in this version", what)
 	return l.Err()
 }
 
 // populate makes what integrates over random effects, with derivatives by the variables.
-func (r *Run) populate(setup Setup, wrt []result.Variable) error {
+func populate(r *Run, setup Setup, wrt []result.Variable) error {
 	if r.people != nil {
 		return nil
 	}
@@ -131,8 +131,8 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 	}
 	if how.Kind == "agq" && population.TooMany(how.N, q.m) {
 		var l diag.List
-		l.Errorf(settings.CodeSetting, source.Span{}, "agq(n = %d) with %d random effects has %d^%d nodes for each subject; "+
-			"take fewer, or imp(n = 1000)", how.N, q.m, how.N, q.m)
+		l.Errorf(settings.CodeSetting, source.Span{}, "agq(n = %d) with %d random effects has %d^%d nodes for each "+
+			"subject; take fewer, or imp(n = 1000)", how.N, q.m, how.N, q.m)
 		return l.Err()
 	}
 	begin := func(m *Model, of []string, order int) (*Runner, error) {
@@ -183,11 +183,11 @@ func (q *person) measurements(m *model.Model, kind string) (of []string, err err
 		}
 		switch {
 		case below:
-			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s has no values below a limit of quantification, as %s "+
-				"has; write solver { marginal = laplace }", kind, o.Name)
+			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s has no values below a limit of quantification, as "+
+				"%s has; write solver { marginal = laplace }", kind, o.Name)
 		case o.Noise.Name != "normal" && !d.log:
-			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s is for normal and lognormal noise, and that of %s is "+
-				"%s; write solver { marginal = laplace }", kind, o.Name, o.Noise.Name)
+			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s is for normal and lognormal noise, and that of "+
+				"%s is %s; write solver { marginal = laplace }", kind, o.Name, o.Noise.Name)
 		}
 		if d.log {
 			logs := make([]float64, len(d.data))
@@ -221,7 +221,7 @@ func (l *people) set(set []system.Override) error {
 }
 
 // integrate computes the integral of every subject, with derivatives by as many columns as variables have; 0: without.
-func (r *Run) integrate(ctx context.Context, columns int, tell func(result.Progress)) (*totals, error) {
+func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progress)) (*totals, error) {
 	l := r.people
 	m := r.model
 	at := make([]int, len(m.Experiments))
@@ -262,12 +262,12 @@ func (r *Run) integrate(ctx context.Context, columns int, tell func(result.Progr
 	if err != nil {
 		return nil, err
 	}
-	r.tellPopulation(sum)
+	tellPopulation(r, sum)
 	return sum, nil
 }
 
 // tellPopulation says what the integral is for people of the field, and what is doubtful about it.
-func (r *Run) tellPopulation(sum *totals) {
+func tellPopulation(r *Run, sum *totals) {
 	l := r.people
 	n := 0
 	var doubtful, several []string
@@ -287,15 +287,15 @@ func (r *Run) tellPopulation(sum *totals) {
 		return
 	}
 	at := r.model.Checked.Randoms[0].Span
-	r.warnings.Notef(CodePopulation, at, "marginal = %s over random effects of %s: OFV = %s (2 nll() - n log(2 pi), n = %d "+
-		"measurements)", r.settings.Marginal, diag.Count(len(l.subjects), "subject"),
+	r.warnings.Notef(CodePopulation, at, "marginal = %s over random effects of %s: OFV = %s (2 nll() - n log(2 pi), "+
+		"n = %d measurements)", r.settings.Marginal, diag.Count(len(l.subjects), "subject"),
 		number(ofv(sum.values[0], n)), n)
 	if len(doubtful) > 0 {
 		r.warnings.Warnf(CodePopulation, at, "nll() is not to be trusted: %s", strings.Join(doubtful, "; "))
 	}
 	if len(several) > 0 {
-		r.warnings.Warnf(CodePopulation, at, "the random effects of %s have several modes; the lowest counts, and nll() is "+
-			"an approximation about it alone: compare it with marginal = imp", diag.All(several))
+		r.warnings.Warnf(CodePopulation, at, "the random effects of %s have several modes; the lowest counts, and "+
+			"nll() is an approximation about it alone: compare it with marginal = imp", diag.All(several))
 	}
 }
 
@@ -512,7 +512,7 @@ func addTo(sum, list []float64) {
 
 // curvature returns products of the Hessian of the integral with directions, [count][columns]: differences of its
 // gradients. Steps are parts of a standard error, by the cross product of the subjects' gradients.
-func (r *Runner) curvature(ctx context.Context, count int, of func(k int) []float64) ([]float64, error) {
+func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int) []float64) ([]float64, error) {
 	const step = 0.02 // of a standard error: the third derivatives of the likelihood are left out
 	c := r.columns
 	point := r.problem.Point
@@ -548,7 +548,7 @@ func (r *Runner) curvature(ctx context.Context, count int, of func(k int) []floa
 		}
 		notes := r.warnings
 		defer func() { r.warnings = notes }()
-		return r.integrate(ctx, c, nil)
+		return integrate(ctx, r.Run, c, nil)
 	}
 	out := make([]float64, count*c)
 	for k := range count {
@@ -598,7 +598,8 @@ func (r *Runner) curvature(ctx context.Context, count int, of func(k int) []floa
 func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*result.Population, error) {
 	if len(m.Checked.Randoms) == 0 || len(m.Checked.Totals) == 0 {
 		var l diag.List
-		l.Errorf(settings.CodeSetting, m.Checked.Time.Span, "the model has no population: no random effects, or no nll()")
+		l.Errorf(settings.CodeSetting, m.Checked.Time.Span, "the model has no population: no random effects, or no "+
+			"nll()")
 		return nil, l.Err()
 	}
 	r, err := m.Begin(setup)
@@ -613,10 +614,10 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*re
 			return nil, l.Err()
 		}
 	}
-	if err := r.populate(setup, wrt); err != nil {
+	if err := populate(r, setup, wrt); err != nil {
 		return nil, err
 	}
-	sum, err := r.integrate(ctx, columns, nil)
+	sum, err := integrate(ctx, r, columns, nil)
 	if err != nil {
 		return nil, err
 	}

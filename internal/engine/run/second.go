@@ -265,7 +265,7 @@ func (r *Runner) productsOfParts(
 	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
 ) (sum []float64, steps int, err error) {
 	if r.people != nil {
-		sum, err = r.curvature(ctx, count, of)
+		sum, err = curvatureOfPeople(ctx, r, count, of)
 		return sum, 0, err
 	}
 	type contribution struct {

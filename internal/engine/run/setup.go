@@ -148,8 +148,8 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 		for _, i := range found {
 			s := symbols[i]
 			if s.Random && !m.Part && len(m.Experiments) > 0 {
-				l.Errorf(typecheck.CodeUnknown, s.Span, "cannot differentiate by %q: it is a random effect, and nll() is "+
-					"integrated over it", t.Text)
+				l.Errorf(typecheck.CodeUnknown, s.Span, "cannot differentiate by %q: it is a random effect, and nll() "+
+					"is integrated over it", t.Text)
 				continue
 			}
 			if s.Kind == model.AlgSymbol {
