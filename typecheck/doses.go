@@ -260,6 +260,9 @@ func occasions(c *checker, it *ast.Experiment, from *dataTable, list []*trial, n
 				Relate(from.Span, "declared here")
 			return nil
 		}
+		if len(pieces) > 1 && drawsEffects(c, it, o.group.is) {
+			return nil
+		}
 		for i, rows := range pieces {
 			p := *o
 			p.group = &group{from: o.group.from, is: o.group.is, rows: rows}

@@ -82,7 +82,6 @@ type table struct {
 // search is how NONMEM estimates.
 type search struct {
 	marginal string
-	saem     bool
 }
 
 // Translate writes a control stream in the language of odes. Files has its table. It reports to list what is wrong or
@@ -333,7 +332,8 @@ func (c *control) estimation(r record) error {
 			c.marginal = "laplace"
 		}
 	case method == "SAEM":
-		c.saem = true
+		c.left("METHOD=SAEM (line %d) is left out: odes seeks the maximum of the likelihood that imp computes", r.at)
+		c.marginal = "imp(n = 1000, seed = 1)"
 	case method == "IMP" || method == "IMPMAP" || method == "DIRECT":
 		c.marginal = "imp(n = 1000, seed = 1)"
 	case method == "BAYES" || method == "NUTS" || method == "CHAIN":

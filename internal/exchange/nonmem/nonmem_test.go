@@ -177,7 +177,7 @@ func TestForms(t *testing.T) {
 		{what: "a matrix", pk: "CL = THETA(1)*EXP(ETA(1))\nV = THETA(2)*EXP(ETA(2))\nKA=1\nS2=V", rest: "$THETA (0, 2) (0, 20)\n$OMEGA BLOCK(2) CORRELATION STANDARD 0.3 0.5 0.2\n$SIGMA 1\n" +
 			"$EST METHOD=SAEM\n$EST METHOD=IMP", want: []string{
 			"[[0.09, 0.03], [0.03, 0.04]]", "~ mvnormal(Omega)", "let eta_V  = etas[2]",
-			"algorithm = saem", "marginal = imp(n = 1000, seed = 1)",
+			"marginal = imp(n = 1000, seed = 1)",
 		}},
 	} {
 		out, list := translate(run(c.pk, c.code, c.rest), beside(rows))

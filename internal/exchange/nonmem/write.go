@@ -499,16 +499,13 @@ func (w *writer) text() {
 	t.Line("")
 	t.Item("objective %s = nll()", w.free("L"))
 	switch {
-	case w.marginal == "" && w.saem:
-		w.marginal = "imp(n = 1000, seed = 1)"
+	case strings.HasPrefix(w.marginal, "fo") && slices.ContainsFunc(w.leaves, func(l *leaf) bool { return l.limit != nil }):
+		w.marginal = "laplace" // the others are for values that are measured
 	case w.marginal == "":
 		w.marginal = "focei"
 	}
 	if w.effects {
 		t.Item("solver { marginal = %s }", w.marginal)
-	}
-	if w.saem {
-		t.Item("fit { algorithm = saem }")
 	}
 }
 
