@@ -176,7 +176,7 @@ func TestForms(t *testing.T) {
 		}, not: []string{"random", "marginal"}},
 		{what: "a matrix", pk: "CL = THETA(1)*EXP(ETA(1))\nV = THETA(2)*EXP(ETA(2))\nKA=1\nS2=V", rest: "$THETA (0, 2) (0, 20)\n$OMEGA BLOCK(2) CORRELATION STANDARD 0.3 0.5 0.2\n$SIGMA 1\n" +
 			"$EST METHOD=SAEM\n$EST METHOD=IMP", want: []string{
-			"[[0.09, 0.03], [0.03, 0.04]]", "~ mvnormal(Omega)", "let eta_V  = etas[2]",
+			"= 0.5  in [-1, 1]", "let Omega = [[w_CL^2, cor_CL_V*w_CL*w_V], [cor_CL_V*w_CL*w_V, w_V^2]]", "~ mvnormal(Omega)", "let eta_V  = etas[2]",
 			"marginal = imp(n = 1000, seed = 1)",
 		}},
 	} {

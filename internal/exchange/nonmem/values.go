@@ -495,7 +495,10 @@ func zero(a [][]float64) bool {
 }
 
 // positive reports whether a matrix is positive definite.
-func positive(a [][]float64) bool {
+func positive(a [][]float64) bool { return factor(a) != nil }
+
+// factor is the lower Cholesky factor of a matrix; nil where it is not positive definite.
+func factor(a [][]float64) [][]float64 {
 	n := len(a)
 	l := make([][]float64, n)
 	for i := range n {
@@ -503,17 +506,17 @@ func positive(a [][]float64) bool {
 		for j := range i + 1 {
 			x := a[i][j]
 			for k := range j {
-				x -= l[i][k] * l[j][k]
+				x -= float64(l[i][k] * l[j][k])
 			}
 			switch {
 			case i != j:
 				l[i][j] = x / l[j][j]
 			case !(x > 0) || math.IsInf(x, 0):
-				return false
+				return nil
 			default:
 				l[i][i] = math.Sqrt(x)
 			}
 		}
 	}
-	return true
+	return l
 }

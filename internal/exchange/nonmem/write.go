@@ -632,6 +632,53 @@ func root(x float64) float64 {
 	return r
 }
 
+// covariance writes the matrix of a block of effects so that a fit may move all of it, and it stays positive definite:
+// by standard deviations and the correlation of two, and by the Cholesky factor of more.
+func (w *writer) covariance(b *block) string {
+	t := w.items
+	omega := w.free("Omega")
+	if b.fixed[0] {
+		w.square(omega, b)
+		return omega
+	}
+	of := make([]string, b.n) // what the effects are called
+	for k := range of {
+		of[k] = strings.TrimPrefix(strings.TrimPrefix(w.etaAs[b.first+k], "eta_"), "eta")
+	}
+	const pair = 2
+	if b.n == pair {
+		a, c, r := w.free("w_"+of[0]), w.free("w_"+of[1]), w.free("cor_"+of[0]+"_"+of[1])
+		sa, sc := root(b.cov[0][0]), root(b.cov[1][1])
+		w.spread(a, sa, false, b.comments[0])
+		w.spread(c, sc, false, b.comments[1])
+		t.Item("param %s = %s in [-1, 1]", r, decimal(short(b.cov[0][1]/(sa*sc))))
+		t.Item("let %s = [[%s^2, %s*%s*%s], [%s*%s*%s, %s^2]]", omega, a, r, a, c, r, a, c, c)
+		return omega
+	}
+	l := factor(b.cov)
+	rows := make([]string, b.n)
+	for i := range b.n {
+		cells := make([]string, b.n)
+		for j := range cells {
+			switch {
+			case j > i:
+				cells[j] = "0"
+			case i == j:
+				cells[j] = w.free("chol_" + of[i])
+				t.Item("param %s = %s in [0, inf]%s", cells[j], decimal(l[i][j]), comment(b.comments[i]))
+			default:
+				cells[j] = w.free("chol_" + of[i] + "_" + of[j])
+				t.Item("param %s = %s in [-inf, inf]", cells[j], decimal(l[i][j]))
+			}
+		}
+		rows[i] = "[" + strings.Join(cells, ", ") + "]"
+	}
+	chol := w.free("chol")
+	t.Item("let %s = [%s]    ## the Cholesky factor of %s", chol, strings.Join(rows, ", "), omega)
+	t.Item("let %s = %s @ transpose(%[2]s)", omega, chol)
+	return omega
+}
+
 // short is a number of few digits that differs by no more than rounding.
 func short(x float64) float64 {
 	const most, rounding = 15, 4e-16
@@ -697,8 +744,7 @@ func (w *writer) randoms() {
 			continue
 		}
 		if spreads[lead] == "" {
-			spreads[lead] = w.free("Omega")
-			w.square(spreads[lead], lead)
+			spreads[lead] = w.covariance(lead)
 		}
 		name := w.free("etas")
 		effects.Item("random %s[%d] ~ mvnormal(%s)", name, b.n, spreads[lead])
