@@ -28,20 +28,6 @@ func enterRandom(c *checker, e *entity, kind ast.DeclKind) {
 	e.variable = &v
 }
 
-// drawsEffects reports random effects of a subject with several occasions: each of these would have effects of its own,
-// where those of the subject are meant.
-func drawsEffects(c *checker, it *ast.Experiment, subject string) bool {
-	for _, e := range c.order {
-		if c.randoms[e] != nil {
-			c.errorf(CodeUnavailable, it.By.Pos(), "%s has several occasions, whose clocks start anew (EVID 3 or 4): "+
-				"they are runs of their own, and so would their random effects be; let the times of a subject go on, "+
-				"with EVID 4 at the start of an occasion", subject).Relate(e.span, "a random effect")
-			return true
-		}
-	}
-	return false
-}
-
 // checkRandoms elaborates the distributions of random effects.
 func checkRandoms(c *checker) {
 	for _, e := range c.order {

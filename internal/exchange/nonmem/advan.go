@@ -27,7 +27,10 @@ var library = map[int]advan{
 	1: {[]string{"central"}, 1, 1, map[string][]string{"1": {"K"}, "2": {"CL", "V"}}},
 	2: {[]string{"depot", "central"}, 1, 2, map[string][]string{"1": {"KA", "K"}, "2": {"KA", "CL", "V"}}},
 	3: {[]string{"central", "peripheral"}, 1, 1, map[string][]string{
-		"1": {"K", "K12", "K21"}, "3": {"CL", "V", "Q", "VSS"}, "4": {"CL", "V1", "Q", "V2"}, "5": {"AOB", "ALPHA", "BETA"},
+		"1": {"K", "K12", "K21"}, "3": {"CL", "V", "Q", "VSS"}, "4": {"CL", "V1", "Q", "V2"}, "5": {
+			"AOB", "ALPHA",
+			"BETA",
+		},
 		"6": {"ALPHA", "BETA", "K21"},
 	}},
 	4: {[]string{"depot", "central", "peripheral"}, 1, 2, map[string][]string{
@@ -67,7 +70,8 @@ func (c *control) subroutines(r record) error {
 			if c.advan, err = strconv.Atoi(advan); err != nil {
 				return faultf(it.at, "%q is no ADVAN", it.key)
 			}
-			if _, ok := library[c.advan]; !ok && !slices.Contains(general, c.advan) && !slices.Contains(linearOnes, c.advan) {
+			if _, ok := library[c.advan]; !ok && !slices.Contains(general, c.advan) && !slices.Contains(linearOnes,
+				c.advan) {
 				return faultf(it.at, "ADVAN%d is not read: write the model by $DES and ADVAN13", c.advan)
 			}
 			if c.advan == 9 || c.advan > 14 {
@@ -94,7 +98,9 @@ func (c *control) model(r record) error {
 		key := strings.ToUpper(it.key)
 		switch {
 		case strings.HasPrefix(key, "COMP"):
-			words := strings.FieldsFunc(strings.ToUpper(it.value), func(x rune) bool { return strings.ContainsRune(" ,\t\r\n'\"", x) })
+			words := strings.FieldsFunc(strings.ToUpper(it.value), func(x rune) bool {
+				return strings.ContainsRune(" ,\t\r\n'\"", x)
+			})
 			k := compartment{}
 			number := len(c.compartments) + 1
 			for _, w := range words {
@@ -113,7 +119,8 @@ func (c *control) model(r record) error {
 				}
 			}
 			c.compartments = append(c.compartments, k)
-		case strings.HasPrefix(key, "NCOM"), strings.HasPrefix(key, "NEQ"), strings.HasPrefix(key, "NPAR"), strings.HasPrefix(key, "NDE"):
+		case strings.HasPrefix(key, "NCOM"), strings.HasPrefix(key, "NEQ"), strings.HasPrefix(key, "NPAR"),
+			strings.HasPrefix(key, "NDE"):
 			n, err := strconv.Atoi(it.value)
 			const most = 999
 			if err != nil || n < 1 || n > most {

@@ -57,19 +57,9 @@ func tokens(text string, start, end int) (list []token, err error) {
 			pos++
 		case c == '&':
 			// The statement goes on in the next line.
-			next := pos + 1
-			for next < end && text[next] != '\n' && (text[next] == ' ' || text[next] == '\t' || text[next] == '\r') {
-				next++
+			if pos, err = goesOn(text, pos, end); err != nil {
+				return nil, err
 			}
-			if next < end && text[next] == ';' {
-				for next < end && text[next] != '\n' {
-					next++
-				}
-			}
-			if next < end && text[next] != '\n' {
-				return nil, faultf(place{pos, pos + 1}, "& ends a line that goes on in the next one")
-			}
-			pos = next + 1
 		case isLetter(c):
 			n := 1
 			for pos+n < end && (isLetter(text[pos+n]) || isDigit(text[pos+n])) {
@@ -90,22 +80,8 @@ func tokens(text string, start, end int) (list []token, err error) {
 			return nil, faultf(place{pos, pos + 1}, "verbatim code (behind \") is Fortran for NONMEM itself: write "+
 				"what it computes in abbreviated code")
 		case strings.IndexByte("+-*/()=<>,", c) >= 0:
-			sign := string(c)
-			for _, s := range signs {
-				if strings.HasPrefix(text[pos:end], s) {
-					sign = s
-					break
-				}
-			}
-			n := len(sign)
-			switch {
-			case sign == "/=":
-				sign = "!="
-			case sign == "**", len(sign) == 1 && c != '<' && c != '>':
-				put(map[bool]byte{true: '^', false: c}[sign == "**"], sign, n)
-				continue
-			}
-			put('o', sign, n)
+			kind, sign, n := readSign(text[pos:end])
+			put(kind, sign, n)
 		default:
 			return nil, faultf(place{pos, pos + 1}, "%q does not belong here", text[pos:pos+1])
 		}
@@ -114,6 +90,44 @@ func tokens(text string, start, end int) (list []token, err error) {
 	put('\n', "\n", 0)
 	put(0, "", 0)
 	return list, nil
+}
+
+// goesOn is where the next line begins, behind & and perhaps a comment.
+func goesOn(text string, pos, end int) (int, error) {
+	next := pos + 1
+	for next < end && (text[next] == ' ' || text[next] == '\t' || text[next] == '\r') {
+		next++
+	}
+	if next < end && text[next] == ';' {
+		for next < end && text[next] != '\n' {
+			next++
+		}
+	}
+	if next < end && text[next] != '\n' {
+		return pos, faultf(place{pos, pos + 1}, "& ends a line that goes on in the next one")
+	}
+	return next + 1, nil
+}
+
+// readSign is the sign that a text begins with, what it is, and how long.
+func readSign(text string) (kind byte, sign string, n int) {
+	sign = text[:1]
+	for _, s := range signs {
+		if strings.HasPrefix(text, s) {
+			sign = s
+			break
+		}
+	}
+	n = len(sign)
+	switch {
+	case sign == "**":
+		return '^', sign, n
+	case sign == "/=":
+		return 'o', "!=", n
+	case n == 1 && sign != "<" && sign != ">":
+		return sign[0], sign, n
+	}
+	return 'o', sign, n
 }
 
 // numeral is how long the number is that a text begins with. A point before a word is that of an operator: 1.EQ.2.

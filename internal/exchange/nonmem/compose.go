@@ -33,7 +33,8 @@ func (c *control) compose() (*source.File, error) {
 	n := len(c.compartments)
 	for _, i := range c.observed {
 		if k := c.data.get("CMT", i); !c.pred && (k > float64(n) || k != math.Trunc(k)) {
-			return nil, faultf(c.data.at, "a measurement has CMT %v, and the model has %d compartments; amounts that left "+
+			return nil, faultf(c.data.at, "a measurement has CMT %v, and the model has %d compartments; amounts "+
+				"that left "+
 				"(the output compartment) are not read: add a compartment that collects them", k, n)
 		}
 	}
@@ -311,7 +312,8 @@ func firstWrong(e *expr) *expr {
 // unset is the error of a formula that cannot be written.
 func (c *control) unset(e *expr) error {
 	if e.op == unset {
-		return faultf(e.at, "%s has no value where no condition holds; NONMEM keeps the one of the row before: give it one "+
+		return faultf(e.at, "%s has no value where no condition holds; NONMEM keeps the one of the row before: "+
+			"give it one "+
 			"in ELSE", e.name)
 	}
 	return faultf(e.at, "%s", e.name)

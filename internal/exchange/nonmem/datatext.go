@@ -142,7 +142,10 @@ func (w *writer) file() (string, bool) {
 		item, ok := taken[k]
 		name := w.columnName(item)
 		switch {
-		case seen[head], head == "", strings.ContainsFunc(head, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }),
+		case seen[head], head == "", strings.ContainsFunc(head, func(r rune) bool {
+			return r < ' ' ||
+				r == '"' || r == '\\'
+		}),
 			strings.Contains(head, "["):
 			return "", false
 		case !ok:
@@ -154,6 +157,15 @@ func (w *writer) file() (string, bool) {
 		}
 		seen[head] = true
 	}
+	if !w.whole() {
+		return "", false
+	}
+	return fmt.Sprintf("data %s = csv(%q%s)", w.table, t.path, names), true
+}
+
+// whole reports whether what the table of the file lacks is missing for odes as for NONMEM.
+func (w *writer) whole() bool {
+	t := w.data
 	harmless := []string{"AMT", "RATE", "II", "ADDL", "SS", "MDV", "CMT"}
 	measured := w.isMeasured()
 	hasDoses := w.hasDoses()
@@ -166,14 +178,14 @@ func (w *writer) file() (string, bool) {
 			switch {
 			case name == "DV" && !measured[row]:
 				if !hasDoses && !c.missing {
-					return "", false
+					return false
 				}
 			case c.missing && name != "DV" && !slices.Contains(harmless, name):
-				return "", false
+				return false
 			}
 		}
 	}
-	return fmt.Sprintf("data %s = csv(%q%s)", w.table, t.path, names), true
+	return true
 }
 
 // dosesItem writes which state takes which doses.

@@ -125,7 +125,8 @@ func (m *maker) apply(o op, name string, at place, args ...*expr) *expr {
 		}
 	}
 	if size := total(args); size > maxSize {
-		return m.wrong(at, "this makes a formula of more than %d operators, written out: compute its parts in variables "+
+		return m.wrong(at, "this makes a formula of more than %d operators, written out: compute its parts in "+
+			"variables "+
 			"outside of IF", maxSize)
 	}
 	plain := expr{op: o, name: name, args: args, at: at}
@@ -144,6 +145,58 @@ func total(args []*expr) (n int) {
 
 // shorter is what a formula comes to by rules of 0 and 1, and by arithmetic; nil where none applies.
 func (m *maker) shorter(e expr) *expr {
+	a := e.args
+	var r *expr
+	switch e.op {
+	case add, sub, mul, div, pow, neg:
+		r = m.plainer(e)
+	case choice:
+		return m.chosen(a)
+	case and, or:
+		absorbs := float64(0)
+		if e.op == or {
+			absorbs = 1
+		}
+		for i := range a {
+			if a[i].op == number {
+				if a[i].value == absorbs {
+					return a[i]
+				}
+				return a[1-i]
+			}
+		}
+	case not:
+		if a[0].op == not {
+			return a[0].args[0]
+		}
+	}
+	if r != nil || slices.ContainsFunc(a, func(x *expr) bool { return x.op != number }) {
+		return r
+	}
+	if x, ok := compute(e); ok {
+		return m.num(x)
+	}
+	return nil
+}
+
+// chosen is the branch of a choice that is decided.
+func (m *maker) chosen(a []*expr) *expr {
+	switch {
+	case a[0].op == wrongOp, a[0].op == unset:
+		if m.same(a[1], a[2]) {
+			return a[1]
+		}
+		return a[0]
+	case a[0].op == number && a[0].value != 0, m.same(a[1], a[2]):
+		return a[1]
+	case a[0].is(0):
+		return a[2]
+	}
+	return nil
+}
+
+// plainer is a sum, product or power without zeros and ones; nil where it has none.
+func (m *maker) plainer(e expr) *expr {
 	a := e.args
 	switch e.op {
 	case add:
@@ -179,41 +232,6 @@ func (m *maker) shorter(e expr) *expr {
 		if a[0].op == neg {
 			return a[0].args[0]
 		}
-	case choice:
-		switch {
-		case a[0].op == wrongOp, a[0].op == unset:
-			if m.same(a[1], a[2]) {
-				return a[1]
-			}
-			return a[0]
-		case a[0].op == number && a[0].value != 0, m.same(a[1], a[2]):
-			return a[1]
-		case a[0].is(0):
-			return a[2]
-		}
-	case and, or:
-		absorbs := float64(0)
-		if e.op == or {
-			absorbs = 1
-		}
-		for i := range a {
-			if a[i].op == number {
-				if a[i].value == absorbs {
-					return a[i]
-				}
-				return a[1-i]
-			}
-		}
-	case not:
-		if a[0].op == not {
-			return a[0].args[0]
-		}
-	}
-	if e.op == choice || slices.ContainsFunc(a, func(x *expr) bool { return x.op != number }) {
-		return nil
-	}
-	if x, ok := compute(e); ok {
-		return m.num(x)
 	}
 	return nil
 }

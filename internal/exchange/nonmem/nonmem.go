@@ -1,4 +1,5 @@
-// Package nonmem translates control streams of NONMEM into the language of odes: the model of a subject, random effects,
+// Package nonmem translates control streams of NONMEM into the language of odes: the model of a subject, random
+// effects,
 // residual errors, records of doses, and what is to be estimated.
 //
 // S. L. Beal, L. B. Sheiner, A. J. Boeckmann and R. J. Bauer, NONMEM Users Guides, ICON plc, say what a control stream
@@ -22,7 +23,7 @@ import (
 // A control stream has a problem, and data items or parameters.
 var (
 	problemForm = lazy.Regexp(`(?im)^[ \t]*\$PROB`)
-	partForm    = lazy.Regexp(`(?im)^[ \t]*\$(INPUT|INP|DATA|DAT|INFILE|THETA|THE|THTA|OMEGA|OME|SUBR|SUB|PRED|PRE)[A-Z]*\b`)
+	partForm    = lazy.Regexp(`(?im)^[ \t]*\$(INP|DAT|INFILE|THE|OME|SUB|PRED)[A-Z]*\b`)
 )
 
 // Is reports whether a text is a control stream of NONMEM.
@@ -128,14 +129,19 @@ func (c *control) warn(at place, format string, args ...any) {
 	}
 }
 
+// parts are the records that are read together.
+type parts struct {
+	data   *dataRecord
+	inputs []record
+	codes  map[string][]record
+}
+
 func (c *control) translate(files fs.FS) (*source.File, error) {
 	records, err := split(c.text)
 	if err != nil {
 		return nil, err
 	}
-	var d *dataRecord
-	var ins []record
-	codes := map[string][]record{}
+	p := parts{codes: map[string][]record{}}
 	problems := 0
 	for _, r := range records {
 		if r.name == "PROBLEM" {
@@ -154,61 +160,17 @@ func (c *control) translate(files fs.FS) (*source.File, error) {
 			}
 			return nil, faultf(r.at, "%s", why)
 		}
-		switch r.name {
-		case "INPUT":
-			ins = append(ins, r)
-		case "PK", "PRED", "DES", "ERROR":
-			codes[r.name] = append(codes[r.name], r)
-			if r.name == "PRED" {
-				c.pred, c.at = true, r.at
-			}
-		case "DATA":
-			var one dataRecord
-			if one, err = readData(c.text, r); err == nil && d == nil {
-				d = &one
-			}
-		case "SUBROUTINES":
-			c.at = r.at
-			err = c.subroutines(r)
-		case "MODEL":
-			err = c.model(r)
-		case "THETA":
-			var list []estimate
-			list, err = thetas(c.text, r)
-			c.thetas = append(c.thetas, list...)
-		case "OMEGA":
-			err = c.omega.read(c.text, r)
-		case "SIGMA":
-			err = c.sigma.read(c.text, r)
-		case "ESTIMATION":
-			err = c.estimation(r)
-		case "ABBREVIATED":
-			err = c.abbreviated(r)
-		case "OMEGAP", "OMEGAPD", "SIGMAP", "SIGMAPD", "THETAP", "THETAPV", "OLKJDF", "OVARF", "SLKJDF", "SVARF", "TTDF":
-			err = faultf(r.at, "%s", refused["PRIOR"])
-		case "SIMULATION":
-			c.left("$SIMULATION (line %d) is left out: `odes simulate` draws data", r.at)
-		}
-		if err != nil {
+		if err := c.record(r, &p); err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case len(ins) == 0:
-		return nil, faultf(place{}, "the control stream has no $INPUT, which names the columns of the data")
-	case d == nil:
-		return nil, faultf(place{}, "the control stream has no $DATA")
-	case len(codes["PRED"]) == 0 && (len(codes["PK"]) == 0 || len(codes["ERROR"]) == 0):
-		return nil, faultf(place{}, "the control stream has neither $PRED nor $PK and $ERROR")
-	case !c.pred && c.advan == 0:
-		return nil, faultf(place{}, "the control stream has no $SUBROUTINES that names an ADVAN")
-	case slices.Contains(general, c.advan) && len(codes["DES"]) == 0:
-		return nil, faultf(c.at, "ADVAN%d needs $DES", c.advan)
-	}
-	if c.inputs, c.as, err = inputs(c.text, ins); err != nil {
+	if err := c.complete(p); err != nil {
 		return nil, err
 	}
-	if c.data, err = load(files, *d, c.inputs, c.as); err != nil {
+	if c.inputs, c.as, err = inputs(c.text, p.inputs); err != nil {
+		return nil, err
+	}
+	if c.data, err = load(files, *p.data, c.inputs, c.as); err != nil {
 		return nil, err
 	}
 	c.inputs = c.data.columns
@@ -216,13 +178,68 @@ func (c *control) translate(files fs.FS) (*source.File, error) {
 		return nil, err
 	}
 	for _, name := range []string{"PRED", "PK", "DES", "ERROR"} {
-		for _, r := range codes[name] {
+		for _, r := range p.codes[name] {
 			if err := c.read(name, r); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return c.compose()
+}
+
+// record reads a record, or keeps it in p.
+func (c *control) record(r record, p *parts) (err error) {
+	switch r.name {
+	case "INPUT":
+		p.inputs = append(p.inputs, r)
+	case "PK", "PRED", "DES", "ERROR":
+		p.codes[r.name] = append(p.codes[r.name], r)
+		if r.name == "PRED" {
+			c.pred, c.at = true, r.at
+		}
+	case "DATA":
+		var one dataRecord
+		if one, err = readData(c.text, r); err == nil && p.data == nil {
+			p.data = &one
+		}
+	case "SUBROUTINES":
+		c.at = r.at
+		err = c.subroutines(r)
+	case "MODEL":
+		err = c.model(r)
+	case "THETA":
+		var list []estimate
+		list, err = thetas(c.text, r)
+		c.thetas = append(c.thetas, list...)
+	case "OMEGA":
+		err = c.omega.read(c.text, r)
+	case "SIGMA":
+		err = c.sigma.read(c.text, r)
+	case "ESTIMATION":
+		err = c.estimation(r)
+	case "ABBREVIATED":
+		err = c.abbreviated(r)
+	case "SIMULATION":
+		c.left("$SIMULATION (line %d) is left out: `odes simulate` draws data", r.at)
+	}
+	return err
+}
+
+// complete reports what a control stream lacks.
+func (c *control) complete(p parts) error {
+	switch {
+	case len(p.inputs) == 0:
+		return faultf(place{}, "the control stream has no $INPUT, which names the columns of the data")
+	case p.data == nil:
+		return faultf(place{}, "the control stream has no $DATA")
+	case len(p.codes["PRED"]) == 0 && (len(p.codes["PK"]) == 0 || len(p.codes["ERROR"]) == 0):
+		return faultf(place{}, "the control stream has neither $PRED nor $PK and $ERROR")
+	case !c.pred && c.advan == 0:
+		return faultf(place{}, "the control stream has no $SUBROUTINES that names an ADVAN")
+	case slices.Contains(general, c.advan) && len(p.codes["DES"]) == 0:
+		return faultf(c.at, "ADVAN%d needs $DES", c.advan)
+	}
+	return nil
 }
 
 // read reads the statements of a record of code.
@@ -276,7 +293,8 @@ func (c *control) abbreviated(r record) error {
 	}
 	n, ok := index(to)
 	if from.kind != '(' || len(from.args) != 1 || from.args[0].kind != 'w' || !ok {
-		return faultf(r.at, "this $ABBR REPLACE is not read; write THETA(CL)=THETA(1), and the effects of occasions by IF")
+		return faultf(r.at, "this $ABBR REPLACE is not read; write THETA(CL)=THETA(1), and the effects of "+
+			"occasions by IF")
 	}
 	label := from.args[0].text
 	c.rename[from.text+"("+label+")"] = element(to.text, n)
@@ -307,7 +325,8 @@ func (c *control) estimation(r record) error {
 		case is("INTERACTION", 3):
 			interaction = true
 		case is("LIKELIHOOD", 4), strings.HasPrefix(key, "-2L"):
-			return faultf(it.at, "%s: Y is a likelihood there; odes has it for values below a limit (F_FLAG), and noises of "+
+			return faultf(it.at, "%s: Y is a likelihood there; odes has it for values below a limit (F_FLAG), and "+
+				"noises of "+
 				"other kinds are written in the translation", it.key)
 		case is("POSTHOC", 4) || is("MAXEVALUATIONS", 3):
 		}
@@ -363,7 +382,8 @@ func (c *control) checkData() error {
 	ids, last := t.column("ID"), map[float64]int{}
 	for i, id := range ids {
 		if at, ok := last[id]; ok && at != i-1 {
-			return faultf(t.at, "the rows of ID %v stand in separate pieces of the table, which NONMEM takes as subjects of "+
+			return faultf(t.at, "the rows of ID %v stand in separate pieces of the table, which NONMEM takes as "+
+				"subjects of "+
 				"their own: give them different numbers", id)
 		}
 		last[id] = i
@@ -382,7 +402,8 @@ func (c *control) checkData() error {
 		}
 	}
 	if empty > 0 {
-		c.warn(t.at, "%d measurements have no DV, which NONMEM takes as 0 unless MDV is 1; they are left out here", empty)
+		c.warn(t.at, "%d measurements have no DV, which NONMEM takes as 0 unless MDV is 1; they are left out here",
+			empty)
 	}
 	times := t.column("TIME")
 	if c.pred {

@@ -124,11 +124,14 @@ func TestForms(t *testing.T) {
 		not                  []string
 	}{
 		{what: "the usual", want: []string{
-			"param theta_CL = 2    in [0, inf]", "param V        = 20   in [0, inf]", "param w_CL     = 0.3  in [0, inf]",
-			"random eta_CL  ~ normal(0, w_CL)", "let CL = theta_CL*exp(eta_CL)", "depot'   = -depot", "let F  = central/V",
+			"param theta_CL = 2    in [0, inf]", "param V        = 20   in [0, inf]",
+			"param w_CL     = 0.3  in [0, inf]",
+			"random eta_CL  ~ normal(0, w_CL)", "let CL = theta_CL*exp(eta_CL)", "depot'   = -depot",
+			"let F  = central/V",
 			"observe y = F ~ normal(sd_add) from D.DV", `data D = csv("rows.csv", time = "TIME")`, "marginal = focei",
 		}, not: []string{"WT", "OCC"}},
-		{what: "kinds of measurements", code: "IF (DVID.EQ.1) THEN\n Y = F + EPS(1)\nELSE\n Y = 10*F*(1 + EPS(1))\nENDIF", want: []string{
+		{what: "kinds of measurements", code: "IF (DVID.EQ.1) THEN\n Y = F + EPS(1)\nELSE\n Y = 10*F*(1 + " +
+			"EPS(1))\nENDIF", want: []string{
 			"observe y1 = F ~ normal(sd_add) from D.DV where D.DVID == 1",
 			"observe y2 = 10*F ~ normal(10*F*sd_add) from D.DV where D.DVID == 2",
 		}},
@@ -136,49 +139,73 @@ func TestForms(t *testing.T) {
 			"observe y1 = F ~ normal(sd_add) from D.DV where D.DVID == 1",
 			"observe y2 = F*10 ~ normal(sd_add) from D.DV where D.DVID == 2",
 		}},
-		{what: "covariates", pk: "TVCL = THETA(1)*(WT/70)**0.75\nIF (SEX.EQ.2) TVCL = TVCL*0.8\nCL = TVCL*EXP(ETA(1))\nV = THETA(2)\nKA=1\nS2=V",
+		{
+			what: "covariates", pk: "TVCL = THETA(1)*(WT/70)**0.75\nIF (SEX.EQ.2) TVCL = TVCL*0.8\nCL = " +
+				"TVCL*EXP(ETA(1))\nV = THETA(2)\nKA=1\nS2=V",
 			want: []string{
 				"param WT  = 70  ## of the subject", "let TVCL_1 = theta_TVCL*(WT/70)^0.75",
 				"if abs(SEX - 2) < 0.5 then TVCL_1*0.8 else TVCL_1", "WT = D.WT", "SEX = D.SEX",
-			}},
+			},
+		},
 		{what: "what changes in time", pk: "CL = THETA(1)*AGE/30*EXP(ETA(1))\nV = THETA(2)\nKA=1\nS2=V", want: []string{
 			"let AGE = interp(D.time, D.AGE, t, kind = next)",
 		}},
-		{what: "an effect of each occasion", pk: "IOV = ETA(2)\nIF (OCC.EQ.2) IOV = ETA(3)\nCL = THETA(1)*EXP(ETA(1)+IOV)\nV = THETA(2)\nKA=1\nS2=V",
+		{
+			what: "an effect of each occasion", pk: "IOV = ETA(2)\nIF (OCC.EQ.2) IOV = ETA(3)\nCL = " +
+				"THETA(1)*EXP(ETA(1)+IOV)\nV = THETA(2)\nKA=1\nS2=V",
 			rest: usual + "$OMEGA BLOCK(1) 0.04\n$OMEGA BLOCK(1) SAME\n", want: []string{
 				"random eta_IOV    ~ normal(0, w_IOV)", "random eta_IOV_2  ~ normal(0, w_IOV)", "param w_IOV    = 0.2",
 				"let OCC = interp(D.time, D.OCC, t, kind = next)",
-			}},
-		{what: "errors", code: "IPRED = F\nW = SQRT(THETA(3)**2 + (THETA(4)*IPRED)**2)\nIRES = DV - IPRED\nIWRES = IRES/W\nY = IPRED + W*EPS(1)",
+			},
+		},
+		{
+			what: "errors", code: "IPRED = F\nW = SQRT(THETA(3)**2 + (THETA(4)*IPRED)**2)\nIRES = DV - " +
+				"IPRED\nIWRES = IRES/W\nY = IPRED + W*EPS(1)",
 			rest: "$THETA (0, 2) (0, 20) (0, 0.1) (0, 0.2)\n$OMEGA 0.09\n$SIGMA 1 FIX\n", want: []string{
 				"observe y = F ~ normal(W) from D.DV", "let W  = sqrt(theta_W^2 + (theta_W_2*F)^2)",
-			}, not: []string{"IRES", "sd_"}},
-		{what: "two errors", code: "Y = F*(1 + EPS(1)) + EPS(2)", rest: "$THETA (0, 2) (0, 20)\n$OMEGA 0.09\n$SIGMA 0.01 4\n", want: []string{
+			}, not: []string{"IRES", "sd_"},
+		},
+		{what: "two errors", code: "Y = F*(1 + EPS(1)) + EPS(2)", rest: "$THETA (0, 2) (0, 20)\n$OMEGA " +
+			"0.09\n$SIGMA 0.01 4\n", want: []string{
 			"normal(sqrt((F*sd_prop)^2 + sd_add^2))", "param sd_prop  = 0.1", "param sd_add   = 2",
 		}},
-		{what: "errors that correlate", code: "Y = F*(1 + EPS(1)) + EPS(2)", rest: "$THETA (0, 2) (0, 20)\n$OMEGA 0.09\n$SIGMA BLOCK(2) 0.01 0.005 4\n", want: []string{
-			"param Sigma[2,2] = [[0.01, 0.005], [0.005, 4]]",
-			"normal(sqrt(F*F*Sigma[1,1] + 2*(F*Sigma[2,1]) + Sigma[2,2]))",
-		}},
+		{
+			what: "errors that correlate", code: "Y = F*(1 + EPS(1)) + EPS(2)",
+			rest: "$THETA (0, 2) (0, 20)\n$OMEGA 0.09\n$SIGMA BLOCK(2) 0.01 0.005 4\n", want: []string{
+				"param Sigma[2,2] = [[0.01, 0.005], [0.005, 4]]",
+				"normal(sqrt(F*F*Sigma[1,1] + 2*(F*Sigma[2,1]) + Sigma[2,2]))",
+			},
+		},
 		{what: "logarithms", code: "IPRED = -5\nIF (F.GT.0) IPRED = LOG(F)\nY = IPRED + EPS(1)", want: []string{
 			"let IPRED = if F > 0 then log(F) else -5", "observe y = IPRED ~ normal(sd_add)",
 		}},
 		{what: "an exponential error", code: "Y = F*EXP(EPS(1))", want: []string{"observe y = F ~ normal(F*sd_prop)"}},
-		{what: "limits", code: "LOQ = 4\nIF (DV.GE.LOQ) THEN\nF_FLAG=0\nY = F + EPS(1)*THETA(3)\nELSE\nF_FLAG=1\nY = PHI((LOQ-F)/THETA(3))\nENDIF",
+		{
+			what: "limits", code: "LOQ = 4\nIF (DV.GE.LOQ) THEN\nF_FLAG=0\nY = F + " +
+				"EPS(1)*THETA(3)\nELSE\nF_FLAG=1\nY = PHI((LOQ-F)/THETA(3))\nENDIF",
 			rest: "$THETA (0, 2) (0, 20) (0, 1)\n$OMEGA 0.09\n$SIGMA 1 FIX\n$EST METHOD=1 LAPLACE", want: []string{
 				"observe y2 = F ~ normal(theta_Y, below = 4) from D.DV where D.KIND == 2", "marginal = laplace",
-			}},
-		{what: "records of doses", pk: "CL = THETA(1)\nV=THETA(2)\nKA=ETA(1)+1\nS2=V\nALAG1=0.5\nF1=0.8*WT/70", want: []string{
-			"lag = 0.5  f = F1", "let F1 = 0.8*WT/70",
-		}},
-		{what: "fixed and bounded", rest: "$THETA 2 FIX (-INF, 20, 1000000)\n$OMEGA 0 FIX\n$SIGMA (1 FIX)\n$EST METHOD=0", want: []string{
+			},
+		},
+		{
+			what: "records of doses", pk: "CL = THETA(1)\nV=THETA(2)\nKA=ETA(1)+1\nS2=V\nALAG1=0.5\nF1=0.8*WT/70",
+			want: []string{
+				"lag = 0.5  f = F1", "let F1 = 0.8*WT/70",
+			},
+		},
+		{what: "fixed and bounded", rest: "$THETA 2 FIX (-INF, 20, 1000000)\n$OMEGA 0 FIX\n$SIGMA (1 FIX)\n$EST " +
+			"METHOD=0", want: []string{
 			"const CL = 2", "param V = 20  in [-inf, inf]", "normal(1)",
 		}, not: []string{"random", "marginal"}},
-		{what: "a matrix", pk: "CL = THETA(1)*EXP(ETA(1))\nV = THETA(2)*EXP(ETA(2))\nKA=1\nS2=V", rest: "$THETA (0, 2) (0, 20)\n$OMEGA BLOCK(2) CORRELATION STANDARD 0.3 0.5 0.2\n$SIGMA 1\n" +
-			"$EST METHOD=SAEM\n$EST METHOD=IMP", want: []string{
-			"= 0.5  in [-1, 1]", "let Omega = [[w_CL^2, cor_CL_V*w_CL*w_V], [cor_CL_V*w_CL*w_V, w_V^2]]", "~ mvnormal(Omega)", "let eta_V  = etas[2]",
-			"marginal = imp(n = 1000, seed = 1)",
-		}},
+		{
+			what: "a matrix", pk: "CL = THETA(1)*EXP(ETA(1))\nV = THETA(2)*EXP(ETA(2))\nKA=1\nS2=V",
+			rest: "$THETA (0, 2) (0, 20)\n$OMEGA BLOCK(2) CORRELATION STANDARD 0.3 0.5 0.2\n$SIGMA 1\n" +
+				"$EST METHOD=SAEM\n$EST METHOD=IMP", want: []string{
+				"= 0.5  in [-1, 1]", "let Omega = [[w_CL^2, cor_CL_V*w_CL*w_V], [cor_CL_V*w_CL*w_V, w_V^2]]",
+				"~ mvnormal(Omega)", "let eta_V  = etas[2]",
+				"marginal = imp(n = 1000, seed = 1)",
+			},
+		},
 	} {
 		out, list := translate(run(c.pk, c.code, c.rest), beside(rows))
 		if out == nil {
@@ -260,19 +287,35 @@ func TestRefused(t *testing.T) {
 // TestTables: rows are left out as NONMEM does it, times and numbers that odes would take otherwise are written out.
 func TestTables(t *testing.T) {
 	for _, c := range []struct{ what, data, input, table, want, not string }{
-		{"a file without a heading", "IGNORE=C", "ID TIME DV AMT", "1 0 . 100\n1 1 5 0\nC 1 2 3\n2,0,.,50\n2,2,3,0\n",
-			"ID = [1, 1, 2, 2]", "csv"},
-		{"rows that are left out", "IGNORE=@ IGNORE=(ID.EQ.2,DV.GT.7)", "ID TIME DV AMT",
-			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n1,2,8,0\n2,0,.,50\n2,2,3,0\n", "time = [0, 1]", "csv"},
-		{"rows that are kept", "IGNORE=@ ACCEPT=(ID.EQ.2)", "ID TIME DV AMT",
-			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n2,0,.,50\n2,2,3,0\n", "AMT = [50, 0]", "csv"},
-		{"other names", "IGNORE=@", "ID TIME DV=CONC AMT=DOSE", "ID,HOURS,CP,MG\n1,0,.,100\n1,1,5,0\n",
-			`csv("rows.csv", time = "HOURS", DV = "CP", AMT = "MG")`, ""},
-		{"a column that odes would read", "IGNORE=@", "ID TIME DV AMT RATE=DROP",
-			"ID,TIME,DV,AMT,RATE\n1,0,.,100,50\n1,1,5,0,0\n", "AMT = [100, 0]", "RATE"},
-		{"hours and minutes", "IGNORE=@", "ID TIME DV AMT", "ID,TIME,DV,AMT\n1,8:00,.,100\n1,9:30,5,0\n", "time = [0, 1.5]", "csv"},
-		{"times that begin anew", "IGNORE=@", "ID TIME DV AMT EVID",
-			"ID,TIME,DV,AMT,EVID\n1,0,.,100,1\n1,3,5,0,0\n1,0,.,50,4\n1,2,5,0,0\n", "time = [0, 3, 4, 6]", "csv"},
+		{
+			"a file without a heading", "IGNORE=C", "ID TIME DV AMT", "1 0 . 100\n1 1 5 0\nC 1 2 " +
+				"3\n2,0,.,50\n2,2,3,0\n",
+			"ID = [1, 1, 2, 2]", "csv",
+		},
+		{
+			"rows that are left out", "IGNORE=@ IGNORE=(ID.EQ.2,DV.GT.7)", "ID TIME DV AMT",
+			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n1,2,8,0\n2,0,.,50\n2,2,3,0\n", "time = [0, 1]", "csv",
+		},
+		{
+			"rows that are kept", "IGNORE=@ ACCEPT=(ID.EQ.2)", "ID TIME DV AMT",
+			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n2,0,.,50\n2,2,3,0\n", "AMT = [50, 0]", "csv",
+		},
+		{
+			"other names", "IGNORE=@", "ID TIME DV=CONC AMT=DOSE", "ID,HOURS,CP,MG\n1,0,.,100\n1,1,5,0\n",
+			`csv("rows.csv", time = "HOURS", DV = "CP", AMT = "MG")`, "",
+		},
+		{
+			"a column that odes would read", "IGNORE=@", "ID TIME DV AMT RATE=DROP",
+			"ID,TIME,DV,AMT,RATE\n1,0,.,100,50\n1,1,5,0,0\n", "AMT = [100, 0]", "RATE",
+		},
+		{
+			"hours and minutes", "IGNORE=@", "ID TIME DV AMT", "ID,TIME,DV,AMT\n1,8:00,.,100\n1,9:30,5,0\n",
+			"time = [0, 1.5]", "csv",
+		},
+		{
+			"times that begin anew", "IGNORE=@", "ID TIME DV AMT EVID",
+			"ID,TIME,DV,AMT,EVID\n1,0,.,100,1\n1,3,5,0,0\n1,0,.,50,4\n1,2,5,0,0\n", "time = [0, 3, 4, 6]", "csv",
+		},
 		{"tabs", "IGNORE=@", "ID TIME DV AMT", "ID\tTIME\tDV\tAMT\n1\t0\t.\t100\n1\t1\t5\t0\n", "DV = [nan, 5]", "csv"},
 	} {
 		text := "$PROBLEM t\n$INPUT " + c.input + "\n$DATA 'rows.csv' " + c.data + "\n$SUBROUTINES ADVAN1\n" +
@@ -282,7 +325,8 @@ func TestTables(t *testing.T) {
 		case out == nil:
 			t.Errorf("%s: %v", c.what, list.Err())
 			continue
-		case !strings.Contains(spaced().ReplaceAllString(out.Text(), " "), c.want), c.not != "" && strings.Contains(out.Text(), c.not):
+		case !strings.Contains(spaced().ReplaceAllString(out.Text(), " "), c.want), c.not != "" &&
+			strings.Contains(out.Text(), c.not):
 			t.Errorf("%s: want %q and not %q in\n%s", c.what, c.want, c.not, out.Text())
 		}
 		if _, err := odes.Parse("run.ode", out.Text(), odes.ParseOptions{Files: beside(c.table)}); err != nil {
@@ -320,7 +364,8 @@ func TestPred(t *testing.T) {
 // TestOccasions: a subject whose times begin anew has the same effects on both occasions.
 func TestOccasions(t *testing.T) {
 	text := "$PROBLEM t\n$INPUT ID TIME DV AMT EVID\n$DATA rows.csv IGNORE=@\n$SUBROUTINES ADVAN1\n$PK\n" +
-		"K = THETA(1)\nS1 = EXP(-ETA(1))\n$ERROR\nY = F + EPS(1)\n$THETA (0, 0.5)\n$OMEGA 0.04\n$SIGMA 0.25\n$EST METHOD=0"
+		"K = THETA(1)\nS1 = EXP(-ETA(1))\n$ERROR\nY = F + EPS(1)\n$THETA (0, 0.5)\n$OMEGA 0.04\n$SIGMA 0.25\n$EST " +
+		"METHOD=0"
 	table := "ID,TIME,DV,AMT,EVID\n1,0,.,10,1\n1,1,7,0,0\n1,0,.,20,4\n1,2,6,0,0\n"
 	// By the first-order method: f = A exp(η), so that C = 0.25 I + 0.04 f f'.
 	f := []float64{10 * math.Exp(-0.5), 20 * math.Exp(-1)}

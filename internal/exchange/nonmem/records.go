@@ -14,11 +14,16 @@ type record struct {
 
 // names are those of records, which may be cut after three letters; what is done about them says kinds.
 var names = []string{
-	"PROBLEM", "INPUT", "DATA", "INFILE", "SUBROUTINES", "MODEL", "PK", "DES", "ERROR", "PRED", "THETA", "OMEGA", "SIGMA",
-	"ESTIMATION", "ESTM", "ESTIMATE", "COVARIANCE", "COVR", "TABLE", "SIMULATION", "SIMULATE", "SCATTERPLOT", "MSFI", "PRIOR",
-	"MIX", "AES", "AESINITIAL", "ABBREVIATED", "SIZES", "WARNINGS", "CONTR", "BIND", "INDEX", "INDXS", "INFN", "NONPARAMETRIC",
-	"SUPER", "TOL", "LEVEL", "INCLUDE", "DEFAULT", "ANNEAL", "CHAIN", "DESIGN", "ETAS", "PHIS", "FORMAT", "OMIT", "OMEGAP",
-	"OMEGAPD", "SIGMAP", "SIGMAPD", "THETAP", "THETAPV", "THETAI", "THETAR", "OLKJDF", "OVARF", "SLKJDF", "SVARF", "TTDF", "RCOV",
+	"PROBLEM", "INPUT", "DATA", "INFILE", "SUBROUTINES", "MODEL", "PK", "DES", "ERROR", "PRED", "THETA", "OMEGA",
+	"SIGMA",
+	"ESTIMATION", "ESTM", "ESTIMATE", "COVARIANCE", "COVR", "TABLE", "SIMULATION", "SIMULATE", "SCATTERPLOT",
+	"MSFI", "PRIOR",
+	"MIX", "AES", "AESINITIAL", "ABBREVIATED", "SIZES", "WARNINGS", "CONTR", "BIND", "INDEX", "INDXS", "INFN",
+	"NONPARAMETRIC",
+	"SUPER", "TOL", "LEVEL", "INCLUDE", "DEFAULT", "ANNEAL", "CHAIN", "DESIGN", "ETAS", "PHIS", "FORMAT", "OMIT",
+	"OMEGAP",
+	"OMEGAPD", "SIGMAP", "SIGMAPD", "THETAP", "THETAPV", "THETAI", "THETAR", "OLKJDF", "OVARF", "SLKJDF", "SVARF",
+	"TTDF", "RCOV",
 	"RCOVI", "WARNING",
 }
 
@@ -27,10 +32,12 @@ var same = map[string]string{
 	"INFILE": "DATA", "ESTM": "ESTIMATION", "ESTIMATE": "ESTIMATION", "SIMULATE": "SIMULATION", "COVR": "COVARIANCE",
 }
 
+const noPriors = "priors of NONMEM ($PRIOR) are not read: take the record out, and write " +
+	"`param k = 1 ~ lognormal(0, 1)` in the translation"
+
 // refused are records without a translation, and what to do.
 var refused = map[string]string{
-	"PRIOR": "priors of NONMEM ($PRIOR) are not read: take the record out, and write `param k = 1 ~ lognormal(0, 1)` in " +
-		"the translation",
+	"PRIOR": noPriors,
 	"MIX":   "mixtures of populations ($MIX) have no translation",
 	"AES":   "algebraic equations ($AES) are not read: write `alg z` and `0 = …` in the language of odes",
 	"LEVEL": "random levels above the subject ($LEVEL) have no translation",
@@ -46,6 +53,8 @@ var refused = map[string]string{
 	"ETAS": "", "PHIS": "",
 	"SUPER":  "$SUPER is not read: write one control stream for each problem",
 	"DESIGN": "$DESIGN is not read",
+	"OMEGAP": noPriors, "OMEGAPD": noPriors, "SIGMAP": noPriors, "SIGMAPD": noPriors, "THETAP": noPriors,
+	"THETAPV": noPriors, "OLKJDF": noPriors, "OVARF": noPriors, "SLKJDF": noPriors, "SVARF": noPriors, "TTDF": noPriors,
 }
 
 // split cuts a control stream into its records.

@@ -338,6 +338,13 @@ func (r *runner) call(n *node) *expr {
 			return e
 		}
 	}
+	return r.function(n)
+}
+
+// function is one of Fortran.
+func (r *runner) function(n *node) *expr {
+	const two = 2
+	m := r.m
 	f := functions[n.text]
 	if f == "" {
 		return m.wrong(n.at, "%s(…) is not read", n.text)

@@ -37,7 +37,8 @@ const maxCells = 4_000_000
 
 // reserved are the data items that mean the same in all control streams.
 var reservedItems = []string{
-	"ID", "L1", "L2", "DV", "MDV", "TIME", "DATE", "DAT1", "DAT2", "DAT3", "EVID", "AMT", "RATE", "SS", "II", "ADDL", "CMT",
+	"ID", "L1", "L2", "DV", "MDV", "TIME", "DATE", "DAT1", "DAT2", "DAT3", "EVID", "AMT", "RATE", "SS", "II",
+	"ADDL", "CMT",
 	"PCMT", "CALL", "CONT", "XVID", "DROP", "SKIP",
 }
 
@@ -112,7 +113,8 @@ func readData(text string, r record) (d dataRecord, err error) {
 			}
 			d.null = x
 		case is("NOWIDE", 3), is("WIDE", 3), is("CHECKOUT", 3), is("REWIND", 3), is("NOREWIND", 3), is("NOOPEN", 3),
-			strings.HasPrefix(key, "LAST"), is("BLANKOK", 3), is("MISDAT", 3) && it.value == "", is("PRED_IGNORE_DATA", 6):
+			strings.HasPrefix(key, "LAST"), is("BLANKOK", 3), is("MISDAT", 3) && it.value == "",
+			is("PRED_IGNORE_DATA", 6):
 		default:
 			return d, faultf(it.at, "%s is not read in $DATA", it.key)
 		}
@@ -285,7 +287,8 @@ func (t *data) cell(cells []string, k int, name string, null float64) (cell, err
 	}
 	x, ok := readNumber(text)
 	if !ok || math.IsInf(x, 0) {
-		return cell{}, faultf(t.at, "%q in the column %s is no number; drop the column ($INPUT … %s=DROP), or leave out "+
+		return cell{}, faultf(t.at, "%q in the column %s is no number; drop the column ($INPUT … %s=DROP), or "+
+			"leave out "+
 			"such rows by IGNORE", text, name, name)
 	}
 	return cell{x, false}, nil
@@ -324,7 +327,8 @@ func oneFilter(text string) (f filter, name string, ok bool) {
 	rest := strings.TrimLeft(text[n:], " \t")
 	if strings.HasPrefix(rest, ".") {
 		word, value, found := strings.Cut(rest[1:], ".")
-		if word = strings.ToUpper(word); !found || dotted[word] == "" || word == "AND" || word == "OR" || word == "NOT" {
+		if word = strings.ToUpper(word); !found || dotted[word] == "" || word == "AND" || word == "OR" ||
+			word == "NOT" {
 			return f, "", false
 		}
 		f.sign, f.text = word, value

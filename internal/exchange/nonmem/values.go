@@ -371,7 +371,8 @@ func (m *matrix) block(at place, all []entry, n int, known bool) error {
 			if i+1 < len(all) && all[i+1].bracket {
 				var err error
 				const most = 1000
-				if times, err = strconv.Atoi(strings.TrimSpace(all[i+1].text)); err != nil || times < 1 || times > most {
+				if times, err = strconv.Atoi(strings.TrimSpace(all[i+1].text)); err != nil || times < 1 ||
+					times > most {
 					return faultf(all[i+1].at, "SAME has a number of blocks: SAME(2)")
 				}
 			}
@@ -445,8 +446,10 @@ func (m *matrix) same(at place, times, n int, known bool) error {
 		return faultf(at, "BLOCK(%d) SAME stands behind a block of %d", n, last.n)
 	}
 	for range times {
-		m.add(&block{n: last.n, cov: last.cov, block: last.block, fixed: last.fixed, repeats: last, at: at,
-			labels: last.labels, comments: make([]string, last.n)})
+		m.add(&block{
+			n: last.n, cov: last.cov, block: last.block, fixed: last.fixed, repeats: last, at: at,
+			labels: last.labels, comments: make([]string, last.n),
+		})
 	}
 	return nil
 }

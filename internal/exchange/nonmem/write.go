@@ -44,7 +44,8 @@ type writer struct {
 func (c *control) write(leaves []*leaf) (*source.File, error) {
 	w := &writer{
 		control: c, leaves: leaves, items: &sbml.Items{}, used: map[string]bool{}, called: map[*assignment]string{},
-		clean: map[*assignment]bool{}, twin: map[*assignment]*assignment{}, sigmaAs: map[int]string{}, matrix: map[*block]string{}, columns: map[string]string{},
+		clean: map[*assignment]bool{}, twin: map[*assignment]*assignment{}, sigmaAs: map[int]string{},
+		matrix: map[*block]string{}, columns: map[string]string{},
 		thetaAs: make([]string, len(c.thetas)+1), etaAs: make([]string, c.omega.n+1),
 	}
 	w.printer = printer{leaf: w.leaf, whole: w.wholeColumn}
@@ -181,7 +182,8 @@ func (w *writer) cleaned(e *expr, rows []int, soft bool) *expr {
 			w.err = w.unset(e)
 			return e
 		}
-		w.warn(e.at, "%s has no value where this condition does not hold: it is 0 there, and NONMEM keeps the one of the "+
+		w.warn(e.at, "%s has no value where this condition does not hold: it is 0 there, and NONMEM keeps the one "+
+			"of the "+
 			"row before", e.name)
 		return w.m.num(0)
 	case local:
@@ -339,7 +341,8 @@ func (w *writer) leaf(e *expr) string {
 		return w.states[e.n-1]
 	case clock:
 		if w.shifted {
-			w.fail(e.at, "the code reads the time, which goes back within a subject (EVID 3 or 4): odes has times that "+
+			w.fail(e.at, "the code reads the time, which goes back within a subject (EVID 3 or 4): odes has times "+
+				"that "+
 				"ascend; add a column with the time of the occasion")
 		}
 		return "t"
@@ -376,7 +379,8 @@ func (w *writer) item(e *expr) string {
 	case e.name == "DV":
 		w.fail(e.at, "a formula reads DV, what is measured: odes compares with it, and predicts without it")
 	case e.name == "TIME" && w.shifted:
-		w.fail(e.at, "the code reads TIME, which goes back within a subject (EVID 3 or 4): odes has times that ascend; "+
+		w.fail(e.at, "the code reads TIME, which goes back within a subject (EVID 3 or 4): odes has times that "+
+			"ascend; "+
 			"add a column with the time of the occasion")
 	case w.inNoise:
 		return w.table + "." + name
@@ -499,7 +503,9 @@ func (w *writer) text() {
 	t.Line("")
 	t.Item("objective %s = nll()", w.free("L"))
 	switch {
-	case strings.HasPrefix(w.marginal, "fo") && slices.ContainsFunc(w.leaves, func(l *leaf) bool { return l.limit != nil }):
+	case strings.HasPrefix(w.marginal, "fo") && slices.ContainsFunc(w.leaves, func(l *leaf) bool {
+		return l.limit != nil
+	}):
 		w.marginal = "laplace" // the others are for values that are measured
 	case w.marginal == "":
 		w.marginal = "focei"
@@ -585,7 +591,10 @@ func (w *writer) drifts() bool {
 // params writes what is estimated.
 func (w *writer) params() {
 	at := func(p place, format string, args ...any) {
-		w.items.From(source.Origin{Span: source.Span{File: w.source, Start: p.start, End: p.end}, What: fmt.Sprintf(format, args...)})
+		w.items.From(source.Origin{
+			Span: source.Span{File: w.source, Start: p.start, End: p.end},
+			What: fmt.Sprintf(format, args...),
+		})
 	}
 	for i, x := range w.thetas {
 		at(x.at, "THETA(%d)", i+1)
@@ -737,7 +746,8 @@ func (w *writer) randoms() {
 		}
 		if !b.block {
 			if spreads[lead] == "" {
-				spreads[lead] = w.free("w_" + strings.TrimPrefix(strings.TrimPrefix(w.etaAs[lead.first], "eta_"), "eta"))
+				spreads[lead] = w.free("w_" + strings.TrimPrefix(strings.TrimPrefix(w.etaAs[lead.first], "eta_"),
+					"eta"))
 				w.spread(spreads[lead], root(b.cov[0][0]), b.fixed[0], lead.comments[0])
 			}
 			effects.Item("random %s ~ normal(0, %s)", w.etaAs[b.first], spreads[lead])
@@ -781,7 +791,8 @@ func (w *writer) lets(t *sbml.Items) {
 			continue
 		}
 		t.From(source.Origin{
-			Span: source.Span{File: w.source, Start: d.at.start, End: d.at.end}, What: codeName(d.name) + " of $" + d.in,
+			Span: source.Span{File: w.source, Start: d.at.start, End: d.at.end}, What: codeName(d.name) + " of $" +
+				d.in,
 		})
 		t.Item("let %s = %s", name, w.printer.text(d.body))
 	}
