@@ -345,7 +345,7 @@ func TestPred(t *testing.T) {
 	linear := head + "Y = THETA(1) + ETA(1) + THETA(2)*DOSE/10*TIME + EPS(1)" + tail
 	// One effect that adds up: OFV = r' C⁻¹ r + log det C, with C = 0.25 I + 0.04.
 	want := 0.0
-	for _, r := range [][2]float64{{2 - 3 - 0.5, 3 - 3 - 2}, {4 - 3 - 0.5, 5 - 3 - 3}} {
+	for _, r := range [][2]float64{{-1.5, -2}, {0.5, -1}} {
 		a, b := 0.29, 0.04
 		det := a*a - b*b
 		want += (a*r[0]*r[0]-2*b*r[0]*r[1]+a*r[1]*r[1])/det + math.Log(det)
@@ -457,4 +457,20 @@ func FuzzTranslate(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, table string) { sound(t, text, beside(table)) })
+}
+
+// TestOccasionsApart: in a model as it is written, occasions whose clocks start anew would have effects of their own.
+func TestOccasionsApart(t *testing.T) {
+	text := "model M\ntime t from 0 to 4\nparam w = 1\nrandom e ~ normal(0, w)\nstate A = 0\nA' = -exp(e)*A\n" +
+		"data D { ID = [1, 1, 1, 1]  time = [0, 1, 0, 1]  AMT = [9, 0, 9, 0]  EVID = [1, 0, 4, 0]  DV = [nan, 3, " +
+		"nan, 3] }\n" +
+		"doses D { A }\nobserve y = A ~ normal(1) from D.DV\nexperiment subject from D by D.ID\nobjective L = nll()\n"
+	_, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err == nil || !strings.Contains(err.Error(), "random effects of its own") {
+		t.Errorf("%v", err)
+	}
+	if _, err := odes.Parse("m.ode", strings.Replace(text, "[0, 1, 0, 1]", "[0, 1, 2, 3]", 1),
+		odes.ParseOptions{}); err != nil {
+		t.Error(err)
+	}
 }
