@@ -90,9 +90,9 @@ var codes = map[string]string{
 	"event-never-fires": "The condition of an event cannot become true, as one that holds from the start " +
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
-	"foreign-file": "The file is written in another program's language. SBML and PEtab are translated (odes import), " +
-		"and this says what of it is wrong, or cannot be translated. What SBML, Antimony, NONMEM, rxode2, Stan, " +
-		"Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
+	"foreign-file": "The file is written in another program's language. SBML, PEtab, NONMEM and others are " +
+		"translated (odes import), and this says what of it is wrong, or cannot be translated. What SBML, Antimony, " +
+		"NONMEM, rxode2, Stan, Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
 	"foreign-operator": "An operator of another language: power is ^, conditions are joined by and, or, not.",
 	"domain-edge": "The argument of a root or power left its domain in steps, by no more than states may be off, and " +
 		"counted as at the edge; results that may have moved with it are marked.",

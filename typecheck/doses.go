@@ -253,7 +253,7 @@ func occasions(c *checker, it *ast.Experiment, from *dataTable, list []*trial, n
 		return nil // reported
 	}
 	for _, o := range list {
-		pieces, why := t.Records.Occasions(o.group.rows)
+		pieces, why := t.Records.Occasions(o.group.rows, len(c.randoms) > 0)
 		if why != "" {
 			c.errorf(CodeData, it.By.Pos(), "%s%s of %q is not one course in time: %s; a new occasion, whose clock "+
 				"starts anew, begins with EVID 3 or 4", inFile(c, from), o.group.is, from.Name, why).
@@ -370,7 +370,7 @@ func giveDoses(c *checker) {
 		if !slices.Contains(rows, true) || c.list.HasErrors() {
 			continue
 		}
-		pieces, why := t.Records.Occasions(rows)
+		pieces, why := t.Records.Occasions(rows, false)
 		if len(pieces) > 1 {
 			why = "a record with EVID 3 or 4 begins another occasion, whose clock starts anew"
 		}

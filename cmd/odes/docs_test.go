@@ -45,7 +45,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(patients, "new.csv"), []byte("TIME,AMT\n0,50\n12,80\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode`) // models of other programs
+	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode|run1\.ctl`) // models of other programs
 	fit := regexp.MustCompile(`\b(fit|sample|predict|check --identifiable) (model|fitted)\.ode`)
 	ran := 0
 	for _, path := range documents {

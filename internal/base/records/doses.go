@@ -111,8 +111,8 @@ type Course struct {
 
 // Occasions splits the rows of a subject into courses in time. A new one begins with a row whose kind is Reset or
 // ResetAndDose, where time goes back or where the rows stand in another piece of the table. Otherwise the second result
-// says what is wrong.
-func (t *Table) Occasions(rows []bool) (pieces [][]bool, why string) {
+// says what is wrong. With one, several are wrong, too: those would have random effects of their own.
+func (t *Table) Occasions(rows []bool, one bool) (pieces [][]bool, why string) {
 	last := -1
 	for i, in := range rows {
 		if !in || i >= len(t.Times) {
@@ -122,6 +122,9 @@ func (t *Table) Occasions(rows []bool) (pieces [][]bool, why string) {
 		if last < 0 || back || last != i-1 {
 			kind := t.KindOf(i)
 			switch {
+			case last >= 0 && one && (kind == Reset || kind == ResetAndDose):
+				return nil, fmt.Sprintf("its clock starts anew in row %d, and each occasion would be a run with "+
+					"random effects of its own: let its times go on (EVID 4 at a later time)", i+1)
 			case last < 0 || kind == Reset || kind == ResetAndDose:
 				pieces = append(pieces, make([]bool, len(rows)))
 			case back:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/exchange/antimony"
+	"odes.dev/odes/internal/exchange/nonmem"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
 	"odes.dev/odes/internal/exchange/sbml/comp"
@@ -31,6 +32,9 @@ var others = []format{
 	}},
 	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
 		return petab.Translate(from.file, from.files, list)
+	}},
+	{"a control stream of NONMEM", of(nonmem.Is), func(from foreign, list *diag.List) *source.File {
+		return nonmem.Translate(from.file, from.files, list)
 	}},
 	{"Antimony", antimony.Is, func(from foreign, list *diag.List) *source.File {
 		return antimony.Translate(from.file, from.End, list)

@@ -44,9 +44,9 @@ func (t *Items) Add(other *Items) {
 	t.b.WriteString(other.b.String())
 }
 
-// format returns the text in its normal layout, as a translation of file that has this name. It returns nil after
+// Format returns the text in its normal layout, as a translation of file that has this name. It returns nil after
 // reporting an error.
-func (t *Items) format(name string, file *source.File, list *diag.List) *source.File {
+func (t *Items) Format(name string, file *source.File, list *diag.List) *source.File {
 	formatted, err := parser.Format(name, t.b.String())
 	if err == nil {
 		return source.Translation(name, formatted, t.origins(name, formatted))

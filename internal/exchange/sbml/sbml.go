@@ -192,7 +192,7 @@ func (m *Model) Text(o Options, list *diag.List) *source.File {
 	if o.Name == "" {
 		o.Name = m.file.Name()
 	}
-	return items.format(o.Name, m.file, list)
+	return items.Format(o.Name, m.file, list)
 }
 
 // Restart returns what sets values anew by their initial assignments, as a run with a condition of its own begins

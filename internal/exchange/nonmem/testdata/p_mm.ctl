@@ -1,0 +1,16 @@
+$PROBLEM Michaelis-Menten elimination
+$INPUT ID TIME DV AMT CMT EVID
+$DATA p_mm.csv IGNORE=@
+$SUBROUTINES ADVAN10
+$PK
+; VM and KM are of amounts
+V = THETA(3)*EXP(ETA(2))
+VM = THETA(1)*EXP(ETA(1))
+KM = THETA(2)*V
+S1 = V
+$ERROR
+Y = F*EXP(EPS(1))
+$THETA (0, 10) (0, 1.5) (0, 9)
+$OMEGA 0.04 0.09
+$SIGMA 0.0144
+$ESTIMATION METHOD=1 INTER
