@@ -21,6 +21,7 @@ type evaluator struct {
 	gradient   *odes.Runner     // made when it is needed first
 	hessian    *odes.Runner
 	curved     *odes.Runner // second derivatives of the objective and of constraints
+	batches    *odes.Batches
 	searching  int          // the number of the search that is made; −1 for none
 	since      time.Time    // it began
 

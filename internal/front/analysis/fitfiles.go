@@ -18,8 +18,8 @@ import (
 	"odes.dev/odes/internal/base/output"
 )
 
-// keptStarts is the file of --resume. It holds one line for each search, each with a checksum, behind one that says
-// what they are of.
+// keptStarts is the file of --resume. It holds one line for each search, and for what trainings came to, each with a
+// checksum, behind one that says what they are of.
 type keptStarts struct {
 	mu   sync.Mutex
 	file *os.File
@@ -57,7 +57,10 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 				"data, values or settings; name another file, or remove it", path)
 		}
 		var damaged *fit.DamagedError
-		if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
+		if o.Done, err = fit.ReadStarts(rest); err == nil {
+			o.Trained, err = fit.ReadTrainings(rest)
+		}
+		if errors.As(err, &damaged) {
 			return nil, Wrongf("--resume %s: line %d is damaged: its checksum is not that of its text; remove "+
 				"the line, "+
 				"and that search is made anew", path, damaged.Line+1)
@@ -80,7 +83,8 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 		return nil, output.Wrap(path, err)
 	}
 	kept := &keptStarts{file: file}
-	o.Found = kept.add
+	o.Found = func(s fit.Start) { kept.add(fit.WriteStart(s)) }
+	o.Training = func(t fit.Training) { kept.add(fit.WriteTraining(t)) }
 	return kept, nil
 }
 
@@ -154,10 +158,10 @@ func (l *iterationLog) close() error {
 	return output.Wrap(l.file.Name(), l.err)
 }
 
-func (k *keptStarts) add(s fit.Start) {
+func (k *keptStarts) add(line string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, err := k.file.WriteString(fit.WriteStart(s)); err != nil && k.err == nil {
+	if _, err := k.file.WriteString(line); err != nil && k.err == nil {
 		k.err = err
 	}
 }
