@@ -22,8 +22,8 @@ type evaluator struct {
 	hessian    *odes.Runner
 	curved     *odes.Runner // second derivatives of the objective and of constraints
 	batches    *odes.Batches
-	searching  int          // the number of the search that is made; −1 for none
-	since      time.Time    // it began
+	searching  int       // the number of the search that is made; −1 for none
+	since      time.Time // it began
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere

@@ -56,8 +56,8 @@ func WriteStart(s Start) string {
 
 // keptTraining is a training as it is written down.
 type keptTraining struct {
-	Training *int      `json:"training"` // the number of its search
-	From     []float64 `json:"from"`
+	Training *int           `json:"training"` // the number of its search
+	From     []float64      `json:"from"`
 	State    optim.Training `json:"state"`
 }
 
