@@ -21,7 +21,7 @@ type VerifyOptions struct {
 // its code nor its order of evaluation: complex steps along random directions over the recorded steps,
 // and another sensitivity mode. It compares values, derivatives and events with those of an independent
 // run. Second derivatives are checked too, where the settings ask for them. The methods are described in
-// docs/methods.md.
+// docs/methods-derivatives.md.
 func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
 	return verify.Gradient(ctx, m.engine, m.setup(opts), verify.Options(how))
 }
@@ -156,9 +156,10 @@ func (m *Model) Batches(objective string, opts Options) (*Batches, error) {
 	}, nil
 }
 
-// Run computes the sum over rows of the negative logarithms of their likelihoods, each times how often it counts: counts
-// has the rows of each group, or nil for one that does not count. It adds the gradient to a slice of Columns numbers.
-// Experiments of which no group counts are not run. set gives parameters or initial values other values; see Runner.Set.
+// Run computes the sum over rows of the negative logarithms of their likelihoods, each times how often it counts:
+// counts has the rows of each group, or nil for one that does not count. It adds the gradient to a slice of Columns
+// numbers. Experiments of which no group counts are not run. set gives parameters or initial values other values; see
+// Runner.Set.
 func (b *Batches) Run(
 	ctx context.Context, set []Assignment, counts [][]float64, gradient []float64,
 ) (value float64, err error) {

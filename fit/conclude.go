@@ -628,7 +628,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 			"logarithm of the likelihood, which is to be small; turn its sign, or maximize in place of minimize (or "+
 			"the other way round)")
 	}
-	if names := p.unusedTraining(); names != nil {
+	if names := (coach{p}).unusedTraining(); names != nil {
 		note(diag.Note, "%s of fit.algorithm = adam, which is not asked for", are(names))
 	}
 	if names := p.settings.Unchosen; len(names) > 0 {

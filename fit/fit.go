@@ -227,7 +227,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Settings: p.settings, Algorithm: p.algorithms(), Factor: 1, Status: "ok"}
+	out := &Result{Settings: p.settings, Algorithm: coach{p}.algorithms(), Factor: 1, Status: "ok"}
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
 	if err := p.search(ctx, out); errors.Is(err, ErrNoMinimum) {

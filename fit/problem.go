@@ -194,7 +194,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 			p.settings.Intervals, p.unasked = "wald", true
 		}
 	}
-	if p.checkTraining(&l); l.HasErrors() {
+	if (coach{p}).checkTraining(&l); l.HasErrors() {
 		return nil, l.Err()
 	}
 	if p.algorithm, err = p.choose(e); err != nil {

@@ -110,9 +110,9 @@ func ReadTrainings(text string) (list []Training, err error) {
 	return list, err
 }
 
-// ReadStarts reads what WriteStart wrote, for Options.Done; it leaves out what WriteTraining wrote. A last line that was
-// not written to its end is left out: that search is made anew. Any other line whose checksum is not that of its text
-// is a DamagedError.
+// ReadStarts reads what WriteStart wrote, for Options.Done; it leaves out what WriteTraining wrote. A last line that
+// was not written to its end is left out: that search is made anew. Any other line whose checksum is not that of its
+// text is a DamagedError.
 func ReadStarts(text string) (list []Start, err error) {
 	err = whole(text, func(line []byte) error {
 		var k kept

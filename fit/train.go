@@ -30,11 +30,14 @@ const (
 // adam is the word for training in the settings.
 const adam = "adam"
 
+// coach is a problem as trainings know it.
+type coach struct{ *problem }
+
 // trains reports whether searches begin with a training.
-func (p *problem) trains() bool { return p.settings.Algorithm == adam }
+func (p coach) trains() bool { return p.settings.Algorithm == adam }
 
 // checkTraining refuses settings that training cannot follow.
-func (p *problem) checkTraining(l *diag.List) {
+func (p coach) checkTraining(l *diag.List) {
 	s := &p.settings
 	if !p.trains() {
 		return
@@ -51,7 +54,7 @@ func (p *problem) checkTraining(l *diag.List) {
 }
 
 // unusedTraining names the settings of adam that a fit by another algorithm does not read.
-func (p *problem) unusedTraining() (names []string) {
+func (p coach) unusedTraining() (names []string) {
 	if p.trains() {
 		return nil
 	}
@@ -83,7 +86,7 @@ type Training struct {
 }
 
 // train makes x the best point of a training that begins there. The result is that of the training.
-func (p *problem) train(ctx context.Context, e *evaluator, number int, x []float64) (optim.Result, error) {
+func (p coach) train(ctx context.Context, e *evaluator, number int, x []float64) (optim.Result, error) {
 	t := &training{e: e, number: number, rest: make([]float64, len(x))}
 	if err := t.split(); err != nil {
 		return optim.Result{}, err
@@ -136,7 +139,7 @@ func (p *problem) train(ctx context.Context, e *evaluator, number int, x []float
 }
 
 // trained tells of an epoch.
-func (p *problem) trained(at optim.Progress, epochs int) {
+func (p coach) trained(at optim.Progress, epochs int) {
 	if p.opts.Told == nil {
 		return
 	}
@@ -149,7 +152,7 @@ func (p *problem) trained(at optim.Progress, epochs int) {
 // weightSizes are the sizes of numbers by which steps of a training are measured. Weights, which are elements of arrays
 // without a unit, are of size 1 whatever they begin with, and so are logarithms. Other numbers have the size of their
 // value.
-func (p *problem) weightSizes(x []float64) []float64 {
+func (p coach) weightSizes(x []float64) []float64 {
 	out := p.scales(x)
 	for i := range out {
 		c := &p.coords[i]
@@ -178,7 +181,7 @@ type datum struct{ group, row int }
 
 // split prepares the batches.
 func (t *training) split() error {
-	p := t.e.p
+	p := coach{t.e.p}
 	if p.settings.Batch == 0 {
 		return nil
 	}
@@ -263,7 +266,7 @@ func (t *training) slope(ctx context.Context, x []float64, epoch, part int, g []
 			counts[at.group][at.row] = float64(by * t.batches.Groups[at.group].Weight)
 		}
 	}
-	p, e := t.e.p, t.e
+	p, e := coach{t.e.p}, t.e
 	e.n++
 	defer p.evaluated()
 	e.move(x)
@@ -292,7 +295,7 @@ func (t *training) whole(ctx context.Context, x, g []float64) (float64, error) {
 }
 
 // priorSlopes returns what priors add to the objective, and adds their derivatives to a gradient.
-func (p *problem) priorSlopes(weight float64, x, g []float64) (sum float64) {
+func (p coach) priorSlopes(weight float64, x, g []float64) (sum float64) {
 	if weight == 0 {
 		return 0
 	}
@@ -307,7 +310,7 @@ func (p *problem) priorSlopes(weight float64, x, g []float64) (sum float64) {
 }
 
 // trainedFrom searches from x: by a training, and from its best point by the algorithm of the problem.
-func (p *problem) trainedFrom(ctx context.Context, e *evaluator, number int, x []float64) Start {
+func (p coach) trainedFrom(ctx context.Context, e *evaluator, number int, x []float64) Start {
 	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
 		first, err := p.train(ctx, e, number, x)
 		if err != nil || first.Status == optim.Stopped {
@@ -324,7 +327,7 @@ func (p *problem) trainedFrom(ctx context.Context, e *evaluator, number int, x [
 }
 
 // algorithms returns the words for what a fit did.
-func (p *problem) algorithms() string {
+func (p coach) algorithms() string {
 	if p.trains() {
 		return strings.Join([]string{adam, p.algorithm}, ", ")
 	}

@@ -153,7 +153,8 @@ func TestTrainingGoesOn(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var kept []fit.Training
 			runs := 0
-			o := with(fit.Options{Workers: 1, Training: func(k fit.Training) { kept = append(kept, k) }}, []string{batch})
+			o := with(fit.Options{Workers: 1}, []string{batch})
+			o.Training = func(k fit.Training) { kept = append(kept, k) }
 			o.Told = func(fit.Progress) {
 				if runs++; runs == 2*after {
 					stop()

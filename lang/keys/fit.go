@@ -53,8 +53,8 @@ var fit = Block{
 			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam"}, Default: "auto",
 			Doc: "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
 				"Newton's method in a trust region) and for anything else of up to 30 numbers (with exact second " +
-				"derivatives), `lbfgsb` for more; `adam` for the weights of networks: it takes many small steps along " +
-				"gradients, of parts of the data if so asked, and then goes on as `auto` does",
+				"derivatives), `lbfgsb` for more; `adam` for the weights of networks: many small steps along " +
+				"gradients, of parts of the data if so asked, and then what `auto` does",
 		},
 		{
 			Key: "rate", Kind: Number, Range: positive,

@@ -12,8 +12,8 @@ type TrainingProblem struct {
 	Bounds    Bounds
 	// Steps is how many of an epoch there are: so many parts the data have.
 	Steps int
-	// Slope sets g to the gradient at x of what a part of an epoch makes of the objective, and returns that. See Problem
-	// for errors.
+	// Slope sets g to the gradient at x of what a part of an epoch makes of the objective, and returns that. See
+	// Problem for errors.
 	Slope func(ctx context.Context, x []float64, epoch, part int, g []float64) (value float64, err error)
 	// Whole returns the objective at x, of all data. It is not asked for where Steps is 1 but after the last one.
 	Whole func(ctx context.Context, x []float64) (value float64, err error)

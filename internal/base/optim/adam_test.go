@@ -93,12 +93,13 @@ func TestTrainFails(t *testing.T) {
 		t.Errorf("from where there is no value: %v", err)
 	}
 	calls := 0
-	r, err = Train(t.Context(), training(func(ctx context.Context, x []float64, e, p int, g []float64) (float64, error) {
+	few := func(ctx context.Context, x []float64, e, p int, g []float64) (float64, error) {
 		if calls++; calls > 5 {
 			return 0, none
 		}
 		return bowl(ctx, x, e, p, g)
-	}), []float64{0.5, 1}, o)
+	}
+	r, err = Train(t.Context(), training(few), []float64{0.5, 1}, o)
 	if err != nil || r.Status != Stuck || r.Failure != none || r.X == nil {
 		t.Errorf("%+v: %v", r, err)
 	}

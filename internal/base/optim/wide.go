@@ -1,8 +1,8 @@
 package optim
 
 // wide is levenberg for matrices with far more columns than rows, as those of few data and the many weights of a
-// network have. A minimiser within a sphere lies in the space of the rows of M and of h: in an orthonormal basis of that
-// the problem has as many numbers as there are rows, and lengths are the same. Of several minimisers it takes the
+// network have. A minimiser within a sphere lies in the space of the rows of M and of h: in an orthonormal basis of
+// that the problem has as many numbers as there are rows, and lengths are the same. Of several minimisers it takes the
 // shortest.
 func wide(a []float64, m, n int, b, h []float64, radius float64, v []float64) bool {
 	q := basis(a, m, n, h)
@@ -34,9 +34,9 @@ func wide(a []float64, m, n int, b, h []float64, radius float64, v []float64) bo
 }
 
 // basis returns an orthonormal basis of the space of the rows of an m × n matrix and of h, which may be nil: by Gram
-// and Schmidt's method, where each vector is made orthogonal twice, which is enough (L. Giraud, J. Langou, M. Rozložník,
-// Comput. Math. Appl. 50 (2005) 1069–1075, doi:10.1016/j.camwa.2005.08.009). What rounding leaves of a vector that lies
-// in the space already is left out.
+// and Schmidt's method, where each vector is made orthogonal twice, which is enough (L. Giraud, J. Langou,
+// M. Rozložník, Comput. Math. Appl. 50 (2005) 1069–1075, doi:10.1016/j.camwa.2005.08.009). What rounding leaves of a
+// vector that lies in the space already is left out.
 func basis(a []float64, m, n int, h []float64) (q [][]float64) {
 	join := func(row []float64) {
 		u := make([]float64, n)

@@ -146,9 +146,10 @@ func scalar(fn *stdlib.Func, o *model.Observation, args ...model.Expr) model.Exp
 	return model.Seal(&model.Call{Base: model.NewBase(t, o.Span), Fn: fn, Args: args})
 }
 
-// Run computes the sum over rows of the negative logarithms of their likelihoods, each times how often it counts: counts
-// has the rows of each group, or nil for one that does not count. It adds the gradient to a slice of Columns numbers.
-// Experiments of which no group counts are not run. set gives parameters or initial values other values; see Runner.Set.
+// Run computes the sum over rows of the negative logarithms of their likelihoods, each times how often it counts:
+// counts has the rows of each group, or nil for one that does not count. It adds the gradient to a slice of Columns
+// numbers. Experiments of which no group counts are not run. set gives parameters or initial values other values; see
+// Runner.Set.
 func (b *Batches) Run(
 	ctx context.Context, set []system.Override, counts [][]float64, gradient []float64,
 ) (value float64, err error) {
