@@ -59,6 +59,9 @@ func (m *Model) Batches(objective string, setup Setup, threads int) (*Batches, e
 	if at < 0 || m.Checked.Objectives[at].Terms == nil {
 		return nil, nil
 	}
+	if len(m.Checked.Randoms) > 0 {
+		return nil, noneOfPopulations(m, "fit.batch")
+	}
 	terms := m.Checked.Objectives[at].Terms
 	b := &Batches{PriorWeight: terms.Prior, threads: max(1, threads), answers: &system.Answers{}}
 	if len(m.Experiments) == 0 {

@@ -54,6 +54,7 @@ func (m *Model) rowModels() ([]*comparedPart, error) {
 		add := func(name string, at int, of *Model) {
 			checked := *of.Checked
 			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
+			addScales(&checked)
 			for i, o := range checked.Observations {
 				add := func(what string, e model.Expr) {
 					checked.Objectives = append(checked.Objectives, &model.Objective{
