@@ -156,7 +156,9 @@ func (p coach) weightSizes(x []float64) []float64 {
 	out := p.scales(x)
 	for i := range out {
 		c := &p.coords[i]
-		if unit := p.settings.Over[c.variable].Unit; c.log || c.index != nil && (unit == "" || unit == "1") {
+		unit := p.settings.Over[c.variable].Unit
+		plain := unit == "" || unit == "1" || unit == "unknown" // the model does not decide it
+		if c.log || c.index != nil && plain {
 			out[i] = 1
 		}
 	}
