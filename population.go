@@ -3,6 +3,7 @@ package odes
 import (
 	"context"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/result"
 )
 
@@ -16,6 +17,16 @@ type Subject = result.Subject
 func (m *Model) RandomEffects() (names []string) {
 	for _, r := range m.engine.Checked.Randoms {
 		names = append(names, r.Sym.Name)
+	}
+	return names
+}
+
+// Covariances returns the names of params that are matrices of covariances of random effects.
+func (m *Model) Covariances() (names []string) {
+	for _, r := range m.engine.Checked.Randoms {
+		if ref, is := r.Scale.(*model.Ref); is && r.Matrix {
+			names = append(names, ref.Sym.Name)
+		}
 	}
 	return names
 }

@@ -133,6 +133,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			m.cov, out.Correlation = nil, nil
 		}
 	}
+	if err := population(ctx, whole, p, e, m, c, out); err != nil {
+		return nil, err
+	}
 	p.estimates(m, out)
 	if better, err = p.intervals(ctx, m, out); err != nil {
 		return nil, err

@@ -113,6 +113,7 @@ type Result struct {
 	NLL, AIC, BIC float64
 	Factor        float64
 	Predictions   []Prediction
+	Population    *Population // of a model with random effects; nil for others
 	Constraints   []odes.Value
 	Settings      odes.FitSettings
 	Algorithm     string // that was used; several in the order of their use, with commas

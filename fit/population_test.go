@@ -55,7 +55,7 @@ func numbers(t *testing.T, raw json.RawMessage) (list []float64) {
 	return list
 }
 
-func population(t *testing.T, text string) *odes.Model {
+func populationModel(t *testing.T, text string) *odes.Model {
 	t.Helper()
 	m, err := odes.Parse("m.ode", text, odes.ParseOptions{Files: os.DirFS("testdata/populations")})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestPopulations(t *testing.T) {
 		}
 		for method, want := range c.Results {
 			text := c.Text + "\n" + strings.Replace(c.Solver, "METHOD", method, 1) + "\n"
-			m := population(t, text)
+			m := populationModel(t, text)
 			var opts odes.Options
 			for name, raw := range c.Params {
 				opts.Set = append(opts.Set, odes.Assignment{Name: name, Values: numbers(t, raw)})
@@ -164,7 +164,7 @@ objective L = nll()
 // TestNodesGradient: gradients of quadrature and of importance sampling are slopes of their values.
 func TestNodesGradient(t *testing.T) {
 	for _, method := range []string{"agq(n = 4)", "imp(n = 20, seed = 3)", "laplace"} {
-		m := population(t, wide+"solver { marginal = "+method+"  rtol = 1e-11  method = dop853 }\n")
+		m := populationModel(t, wide+"solver { marginal = "+method+"  rtol = 1e-11  method = dop853 }\n")
 		value := func(name string, at float64, gradient bool) (float64, float64) {
 			p, err := m.Population(t.Context(), odes.Options{
 				Wrt: []string{name}, Set: []odes.Assignment{{Name: name, Values: []float64{at}}},
@@ -212,7 +212,7 @@ func TestPopulationBits(t *testing.T) {
 	turned := odes.ParseOptions{Files: fstest.MapFS{
 		"p_wide.csv": {Data: []byte(head + "\n" + strings.Join(rows, "\n") + "\n")},
 	}}
-	m := population(t, text)
+	m := populationModel(t, text)
 	back, err := odes.Parse("m.ode", text, turned)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestPopulationRefusals(t *testing.T) {
 			t.Errorf("%s\nsays %v, not %s", text, err, want)
 		}
 	}
-	m := population(t, wide)
+	m := populationModel(t, wide)
 	if _, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"e"}}); err == nil ||
 		!strings.Contains(err.Error(), "is a random effect") {
 		t.Error(err)
@@ -279,7 +279,7 @@ func TestPopulationRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "integral") {
 		t.Error(err)
 	}
-	m = population(t, strings.Replace(wide, "w = 0.6 in [0.01, 5]", "w = 0", 1))
+	m = populationModel(t, strings.Replace(wide, "w = 0.6 in [0.01, 5]", "w = 0", 1))
 	s, err := m.Sensitivities(t.Context(), odes.Options{})
 	if err != nil || s.Status == "ok" ||
 		!strings.Contains(strings.Join(s.Values[0].Warnings, " "), "standard deviation") {
@@ -297,6 +297,63 @@ state by = 1
 by' = -random*by
 objective J = final(by)
 `, odes.ParseOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPopulationFit: theophylline, from the start that nlmixr2 has. The minimum and the standard errors are published
+// ones; the minimum is a little lower than 116.8036, which was not at a minimum.
+func TestPopulationFit(t *testing.T) {
+	list := references(t)
+	at := slices.IndexFunc(list, func(c reference) bool { return c.ID == "theo_sd_add" })
+	m := populationModel(t, list[at].Text+focei)
+	var opts Options
+	for name, x := range map[string]float64{
+		"tka": 0.45, "tcl": 1, "tv": 3.45, "sd": 0.7, "w_ka": 0.6, "w_cl": 0.3, "w_v": 0.1,
+	} {
+		opts.Set = append(opts.Set, odes.Assignment{Name: name, Values: []float64{x}})
+	}
+	r, err := Run(t.Context(), m, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Population
+	if r.Status != "ok" || p == nil || math.Abs(p.OFV-116.80341) > 2e-5 || r.Rows != 132 {
+		t.Fatalf("%s: %+v", r.Status, p)
+	}
+	for i, want := range []struct{ value, stderr float64 }{
+		{0.46388, 0.1918},
+		{1.01216, 0.0835},
+		{3.45975, 0.0466},
+		{0.69441, 0.0495},
+		{0.63432, 0},
+		{0.26286, 0},
+		{0.13842, 0},
+	} {
+		e := &r.Estimates[i]
+		if math.Abs(e.Value-want.value) > 1e-5 || want.stderr > 0 && math.Abs(e.StdErr-want.stderr) > 1e-4 {
+			t.Errorf("%s is %g ± %g, not %g ± %g", e.Name, e.Value, e.StdErr, want.value, want.stderr)
+		}
+		if !(p.S[i] > 0) || !(p.Sandwich[i] > 0) || p.R[i] != e.StdErr {
+			t.Errorf("%s: standard errors %g, %g, %g", e.Name, p.R[i], p.S[i], p.Sandwich[i])
+		}
+	}
+	if q := p.Quadrature; q == nil || math.Abs(q.OFV-118.1333) > 1e-3 {
+		t.Errorf("%+v", q)
+	}
+	for k, want := range []float64{0.018, 0.039, 0.103} {
+		if math.Abs(p.Shrinkage[k]-want) > 1e-3 {
+			t.Errorf("shrinkage %g, not %g", p.Shrinkage[k], want)
+		}
+	}
+}
+
+// TestMatrixIsNotFitted: elements of a matrix of covariances are not searched for one by one.
+func TestMatrixIsNotFitted(t *testing.T) {
+	text := strings.Replace(wide, "random e ~ normal(0, w)",
+		"param Omega[1,1] = [[0.36]] in [0.01, 1]\nrandom f[1] ~ mvnormal(Omega)\nlet e = f[1]", 1)
+	_, err := Run(t.Context(), populationModel(t, text), Options{})
+	if err == nil || !strings.Contains(err.Error(), "mvnormal([[w1^2") {
 		t.Error(err)
 	}
 }

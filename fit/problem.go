@@ -137,6 +137,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	var l diag.List
+	if !freeCovariances(m, s.Over, &l) {
+		return nil, l.Err()
+	}
 	for i, v := range s.Over {
 		lo, hi := bounds[i][0], bounds[i][1]
 		if lo == hi {
@@ -190,7 +193,10 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		p.support()
 	}
 	if p.settings.Intervals == "auto" {
-		if p.settings.Intervals = "profile"; len(p.coords) > many {
+		switch p.settings.Intervals = "profile"; {
+		case len(m.RandomEffects()) > 0: // a profile is many fits
+			p.settings.Intervals = "wald"
+		case len(p.coords) > many:
 			p.settings.Intervals, p.unasked = "wald", true
 		}
 	}

@@ -517,7 +517,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 
 // stand looks at a step of length zero, between two things that happen at the same time. What is largest there moves
 // with the second of them where the expression would rise in between, or where that is the end of the run, and with the
-// first where it would fall. What is larger in between counts where they come one after the other.
+// first where it would fall.
 func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 	last := end.Kind == solvers.EndClip && end.Index == 1
 	c.method.InterpolateSlope(c.sys, st, 0, c.y, c.yd)
@@ -525,9 +525,6 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 	c.obj.Slopes(st.T, c.y, c.yd, c.atd)
 	for j, v := range c.at {
 		top, rises := &c.tops[j], c.atd[j] > 0
-		if end.At.Has(solvers.EndBetween) && top.some && v > top.Value+float64(0x1p-40*math.Abs(v)) {
-			c.propose(j, 1, st.T1, v)
-		}
 		before := top.justBefore(st.T)
 		if before && (rises || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
 			if c.fired && len(top.dosed) < mostTies {

@@ -5,27 +5,12 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
-// additiveTable is an additive Runge–Kutta method as data: for f = f_I + f_E,
-//
-//	Y_i = y₀ + h Σ_{j≤i} a_ij f_I(t + c_j h, Y_j) + h Σ_{j<i} â_ij f_E(t + c_j h, Y_j),
-//	y₁ = y₀ + h Σ (b_i f_I(t + c_i h, Y_i) + b̂_i f_E(t + c_i h, Y_i)).
-//
-// Stages are diagonally implicit. Figures are written as those of a Tableau.
-type additiveTable struct {
-	Name, Title, Tolerances, Source string
-
-	Order, Embedded, DenseOrder int
-
-	Implicit, Explicit string // rows of a and â
-	B, BE              string // b and b̂; BE is empty where they are the same
-	E, EE              string // weights of the estimate
-	DenseB, DenseE     string // as those of an implicitTable
-}
-
-const arsSource = "U. M. Ascher, S. J. Ruuth, R. J. Spiteri, Applied Numerical Mathematics 25 (1997) 151–167, " +
-	"doi:10.1016/S0168-9274(97)00056-1; estimate and extension: derived for odes, docs/methods.md"
+// additiveTable is a table with what methods make of it.
+type additiveTable tableau.Additive
 
 // additiveFamily holds the methods that solve equations with a part of the rates.
 var additiveFamily = Family{
@@ -37,7 +22,10 @@ var additiveFamily = Family{
 
 func additiveMethods() []*Spec {
 	var list []*Spec
-	for _, a := range []*additiveTable{&ars222, &ars343, &kencarp3, &kencarp4, &kencarp5} {
+	for _, t := range []*tableau.Additive{
+		&tableau.ARS222, &tableau.ARS343, &tableau.KenCarp3, &tableau.KenCarp4, &tableau.KenCarp5,
+	} {
+		a := (*additiveTable)(t)
 		words := implicitTable{
 			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
 			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +

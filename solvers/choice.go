@@ -43,6 +43,17 @@ type choice struct {
 	turns  int // steps that each member makes in its turn, whatever the price; 0: they do not take turns
 
 	refused *MatrixError // why the equations of the last implicit trial had no solution; nil if they had one
+
+	cos   float64   // of the spectrum that reach and calm are for; NaN where prices have changed since
+	reach []float64 // of each member, how far h ρ may go for it to be stable
+	calm  []calm    // of each present member
+}
+
+// calm says which member makes the next step as long as h ρ is below most, whatever h: then stability holds short none
+// of the kind, and so the prices of the way differ by the same factors.
+type calm struct {
+	member int
+	most   float64
 }
 
 // kin are the members of one kind, from the first to the one before end. An implicit member is alone.
@@ -123,7 +134,7 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 		c.kin, c.kinds = append(c.kin, k), c.kinds || !bounded || k.first > 0
 		c.of, c.price, c.ready = append(c.of, d), append(c.price, 0), append(c.ready, false)
 		if c.value(i, sys, false); explicit && !bounded || !explicit && bounded && k.first > 0 {
-			c.price[i] = math.Inf(1)
+			c.costing(i, math.Inf(1))
 		}
 	}
 	c.widest = slices.Clone(c.of)
@@ -191,8 +202,11 @@ func (c *choice) value(member int, sys Field, known bool) {
 	if p, ok := m.(pricedSteps); ok {
 		price += p.price(rates, jacobian)
 	}
-	c.price[member] = price
+	c.costing(member, price)
 }
+
+// costing makes price that of a member's steps.
+func (c *choice) costing(member int, price float64) { c.price[member], c.cos = price, math.NaN() }
 
 // costs returns the price of a member's step of length h.
 func (c *choice) costs(member int, h float64, by *spectrum) float64 {
@@ -215,17 +229,83 @@ func (c *choice) reset() {
 	c.made, c.better, c.other, c.wait, c.since = madeStep{}, 0, 0, choiceWait, 0
 	c.held, c.try = 0, choiceTry
 	c.judged, c.failed, c.refused = false, false, nil
-	copy(c.price, c.guess)
+	if !slices.Equal(c.price, c.guess) {
+		copy(c.price, c.guess)
+		c.cos = math.NaN()
+	}
 	clear(c.ready)
+}
+
+// look makes what is known of the members' stability that for an angle of the spectrum.
+func (c *choice) look(cos float64) {
+	if c.cos == cos && c.reach != nil {
+		return
+	}
+	if c.cos = cos; c.reach == nil {
+		c.reach, c.calm = make([]float64, len(c.members)), make([]calm, len(c.members))
+	}
+	for m, d := range c.of {
+		c.reach[m] = math.Inf(1)
+		if d != nil {
+			c.reach[m] = float64(spectrumReach * d.StableAlong(cos))
+		}
+		c.calm[m] = calm{-1, 0}
+	}
+}
+
+// at reports whether the choice is that for a step of length h.
+func (c *calm) at(h, rho float64) bool { return float64(h*rho) < c.most && h > 0x1p-900 && h < 0x1p900 }
+
+// count counts a step.
+func (c *choice) count() {
+	if c.since++; c.since == choiceSoon {
+		c.wait, c.try = choiceWait, choiceTry
+	}
+}
+
+// pass counts a step that nothing holds short.
+func (c *choice) pass() {
+	c.count()
+	if c.kinds {
+		c.held, c.better = 0, 0
+	}
+}
+
+// certainly is how far apart prices are, at least, whose order no rounding changes.
+const certainly = 1 + 1e-10
+
+// calmly returns what is known of the choice while now makes the steps and nothing holds them short. Nothing is known
+// where two prices are about the same, or where they depend on the length of the step.
+func (c *choice) calmly(now int) *calm {
+	to := &c.calm[now]
+	if to.member >= 0 {
+		return to
+	}
+	own := c.kin[now]
+	*to = calm{now, float64(0.5 / certainly * c.reach[own.first])}
+	best, next := math.Inf(1), math.Inf(1)
+	for m := own.first; m < own.end; m++ {
+		if _, depends := c.members[m].(spreading); depends || c.of[m] == nil {
+			to.most = 0
+		}
+		long := c.long[now][m]
+		to.most = min(to.most, c.reach[m]/float64(certainly*max(long, 1)))
+		if price := c.price[m] / long; price < best {
+			to.member, best, next = m, price, best
+		} else {
+			next = min(next, price)
+		}
+	}
+	if c.kinds && own.first > 0 || !(float64(certainly*best) < next) {
+		to.most = 0
+	}
+	return to
 }
 
 // stable returns the longest step with which a member is stable, and infinity if a step of length h is.
 func (c *choice) stable(member int, h float64, by *spectrum) float64 {
-	d := c.of[member]
-	if d == nil {
-		return math.Inf(1)
-	}
-	reach := float64(spectrumReach * d.StableAlong(by.cos))
+	c.look(by.cos)
+	reach := c.reach[member]
 	if float64(math.Abs(h)*by.rho) <= reach {
 		return math.Inf(1)
 	}
@@ -235,9 +315,12 @@ func (c *choice) stable(member int, h float64, by *spectrum) float64 {
 // next returns the member that makes the next step, which would be of length h if accuracy alone counted; now made the
 // last one, and a time of length left is to come.
 func (c *choice) next(now int, h, left float64, by *spectrum) int {
-	if c.since++; c.since == choiceSoon {
-		c.wait, c.try = choiceWait, choiceTry
+	c.look(by.cos)
+	if calm := c.calmly(now); calm.at(h, by.rho) {
+		c.pass()
+		return calm.member
 	}
+	c.count()
 	own := c.kin[now]
 	cheapest, price := c.cheapest(own, now, h, by)
 	if !c.kinds {
@@ -323,7 +406,7 @@ func (s *Solver) choose(h float64) error {
 		}
 		if c.value(next, s.sys, true); err != nil { // then it is not for this system
 			c.refused = fault
-			c.price[next] = math.Inf(1)
+			c.costing(next, math.Inf(1))
 		}
 		_, own := c.cheapest(c.kin[s.member], s.member, h, &s.spectrum)
 		_, its := c.cheapest(c.kin[next], s.member, h, &s.spectrum)
@@ -390,7 +473,7 @@ func (s *Solver) climb() {
 			if !c.ready[m] {
 				c.ready[m] = true
 				if c.value(m, s.sys, true); c.members[m].(Implicit).Prepare(s.sys) != nil {
-					c.price[m] = math.Inf(1)
+					c.costing(m, math.Inf(1))
 				}
 			}
 		}
@@ -417,7 +500,7 @@ func (s *Solver) without(fault *MatrixError, h float64) bool {
 	}
 	switch {
 	case fault.Kind == MatrixTooLarge:
-		c.price[s.member] = math.Inf(1)
+		c.costing(s.member, math.Inf(1))
 	case fault.Kind == MatrixNotFinite && !fault.Overflow: // it is so however short the step
 	case c.stable(0, h, &s.spectrum) < math.Inf(1):
 		return false

@@ -2,9 +2,11 @@ package solvers
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // sized is an LU of which only sizes are known.
@@ -70,3 +72,63 @@ func TestDearMemberIsNotTried(t *testing.T) {
 		}
 	}
 }
+
+// TestCalmChoice demands of steps that nothing holds short what the comparison of all prices says.
+func TestCalmChoice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(seeds.Of(t, 57), 1))
+	calms := 0
+	for n := range 300 {
+		var members []*Spec
+		for _, name := range [][]string{
+			{"dopri5", "rkc2", "rodas5p"},
+			{"tsit5", "dopri5"},
+			{"dopri5", "tsit5", "bs5", "rodas5p"},
+			{"dop853", "rodas5p"},
+		}[n%4] {
+			m, _ := Lookup(name)
+			members = append(members, m)
+		}
+		m := Switching("some", members...).New(Size{N: 2}, 0)
+		var both [2]choice
+		for i := range both {
+			both[i] = newChoice(idle{}, m, &Tolerance{Rel: 1e-6, Abs: []float64{1e-9}}, false)
+		}
+		for i := range both[0].price {
+			price := both[0].price[i] * math.Exp2(2*rng.Float64()-1)
+			both[0].costing(i, price)
+			both[1].costing(i, price)
+		}
+		now := 0
+		by := &spectrum{cos: 1}
+		for range 60 {
+			if rng.IntN(4) == 0 {
+				by.rho, by.cos = math.Exp2(8*rng.Float64()-4), rng.Float64()
+			}
+			h := math.Exp2(12*rng.Float64() - 9)
+			both[0].look(by.cos)
+			if c := both[0].calmly(now); c.at(h, by.rho) {
+				calms++
+			}
+			both[1].look(by.cos)
+			for i := range both[1].calm {
+				both[1].calm[i] = calm{i, 0} // nothing is known
+			}
+			a, b := both[0].next(now, h, 10, by), both[1].next(now, h, 10, by)
+			x, y := &both[0], &both[1]
+			if a != b || x.since != y.since || x.held != y.held || x.better != y.better || x.wait != y.wait {
+				t.Fatalf("h %g, rho %g, cos %g, member %d: %d instead of %d", h, by.rho, by.cos, now, a, b)
+			}
+			if rng.IntN(3) > 0 {
+				now = a
+			}
+		}
+	}
+	if calms < 3000 {
+		t.Errorf("only %d choices were made at once", calms)
+	}
+}
+
+// idle is a Field of two states that rest.
+type idle struct{ Field }
+
+func (idle) Size() Size { return Size{N: 2} }

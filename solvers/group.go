@@ -24,7 +24,7 @@ type member struct {
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
 	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
-	party    int // to a meeting, where those are looked for; with Options.Apart, its place in their order
+	party    int // to a meeting, where those are looked for
 }
 
 // groupState is the part of a Solver that handles what happens at one time.
@@ -35,11 +35,8 @@ type groupState struct {
 	priorities  []float64
 	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
-	observed    int      // how many of these have been read
 	bent        []int    // guards of kinks, with Options.Bends
 	parties     []member // of a meeting, the first of each
-	party       int      // that happens
-	later       []member // with Options.Apart, of parties that come after it
 	modeChanges []modeChange
 	end         member
 	ends        bool
@@ -58,7 +55,7 @@ type groupState struct {
 	altD       [2][]float64
 	mg         []float64 // modes before the group
 	held       []bool    // [M] modes that change later in this group
-	next       int       // what holds them: the wave from here on, and later
+	next       int       // what holds them: the wave from here on
 
 	was      before
 	almost   []int   // guards that were about to fire
@@ -134,9 +131,6 @@ func (s *Solver) meet(pending bool) error {
 		if err := s.follow(tol); err != nil {
 			return err
 		}
-		if len(s.wave) == 0 {
-			s.nextParty()
-		}
 		s.rank(0, s.t, s.y)
 		s.order(0)
 	}
@@ -144,7 +138,7 @@ func (s *Solver) meet(pending bool) error {
 		s.besideGroup(stopped)
 		s.atGroup(bounds, pending)
 	}
-	if err := s.observe(s.sites[s.observed:], &pending); err != nil {
+	if err := s.observe(s.sites, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
@@ -176,8 +170,7 @@ func (s *Solver) newGroup() {
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
-	s.jumped, s.depth, s.already, s.party, s.observed = false, 0, s.stats.Events, 0, 0
-	s.later, s.bent = s.later[:0], s.bent[:0]
+	s.jumped, s.depth, s.already, s.bent = false, 0, s.stats.Events, s.bent[:0]
 	s.sched.group++
 }
 
@@ -193,11 +186,6 @@ func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, er
 	s.next = i + 1
 	s.holders(s.hold)
 	m := &s.wave[i] // up to the end of the body
-	for ; len(s.opts.Apart) > 0 && s.observed < len(s.sites) && s.sites[s.observed].party < m.party; s.observed++ {
-		if err := s.observe(s.sites[s.observed:s.observed+1], pending); err != nil {
-			return false, err
-		}
-	}
 	if s.depth = m.depth + 1; s.depth+4 > s.opts.MaxCascade && len(s.names) < manyNames {
 		s.names = append(s.names, s.memberName(m))
 	}
@@ -297,7 +285,7 @@ func (s *Solver) due(t float64) {
 			return
 		}
 		in := &s.sched.list[i]
-		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth, party: s.party}
+		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth}
 		switch in.Kind {
 		case InstantEnd:
 			s.end, s.ends = m, true
@@ -408,7 +396,7 @@ func (s *Solver) join(i int, caused bool, scale float64) {
 		s.arms[i] = arming{spent: true, from: -1, band: scale}
 		return
 	}
-	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth, party: s.party}
+	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth}
 	if g.Event < 0 {
 		m.kind, m.priority = MarkMode, math.Inf(-1)
 	} else {
@@ -465,15 +453,12 @@ func (s *Solver) lot(f Firing) uint64 {
 }
 
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
-// remodes. With Options.Apart, parties to a meeting come one after the other.
+// remodes.
 func (s *Solver) order(i int) {
 	if len(s.wave)-i < 2 && len(s.sites) < 2 { // the usual case
 		return
 	}
 	slices.SortStableFunc(s.wave[i:], func(a, b member) int {
-		if len(s.opts.Apart) > 0 && a.party != b.party {
-			return cmp.Compare(a.party, b.party)
-		}
 		if a.kind != b.kind {
 			return cmp.Compare(a.kind, b.kind)
 		}
@@ -487,9 +472,6 @@ func (s *Solver) order(i int) {
 			cmp.Compare(a.guard, b.guard))
 	})
 	slices.SortStableFunc(s.sites, func(a, b member) int {
-		if len(s.opts.Apart) > 0 && a.party != b.party {
-			return cmp.Compare(a.party, b.party)
-		}
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.instant, b.instant))
 	})
 }
@@ -519,11 +501,6 @@ func (s *Solver) until(m *member, pending *bool) error {
 		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth}
 		if m.here {
 			e.At |= EndHere
-		}
-	}
-	if len(s.opts.Apart) > 0 && m.party != s.party {
-		if s.party = m.party; !*pending {
-			e.At |= EndBetween
 		}
 	}
 	if *pending {
@@ -570,9 +547,6 @@ func (s *Solver) until(m *member, pending *bool) error {
 func (s *Solver) holders(f func(m *member)) {
 	for j := s.next; j < len(s.wave); j++ {
 		f(&s.wave[j])
-	}
-	for j := range s.later {
-		f(&s.later[j])
 	}
 }
 
@@ -767,7 +741,7 @@ func (s *Solver) rearm() error {
 			return s.badGuard(i, nil)
 		}
 		switch {
-		case a.dead || g.Watch || s.comes(i):
+		case a.dead || g.Watch:
 		case a.spent && g.Crossing:
 			if math.Abs(s.rho[i]) > a.band {
 				*a = arming{on: true, side: sign(s.rho[i]), from: -1}

@@ -48,6 +48,9 @@ func (s *Solver) atStart() {
 // atGroup asks about conditions that change with a group of events, with the left limits of the group and, where bodies
 // have changed them, with the right ones. The trial step is pending where nothing but what reads the state happens.
 func (s *Solver) atGroup(bounds int, pending bool) {
+	if len(s.guards) == 0 { // then there are no conditions
+		return
+	}
 	j := Junction{
 		T: s.t, Y: s.y, D: s.d, M: [2][]float64{s.m, s.m}, Bounds: bounds, End: s.ends,
 		Start: !pending && s.t <= s.sched.times[InstantStart],

@@ -285,6 +285,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		a.member, a.rows, a.aimed, a.began = 0, l.members[0].rows, false, l.Bytes()
 		a.filter, _ = s.ctl.(*filter)
 		a.reader, _ = sink.(LaneReader)
+		a.strider = a.strides()
 		err := s.begin()
 		s.lender = nil
 		if err == nil && !s.done {
@@ -366,19 +367,25 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	var overall, factors [LaneCount]float64
 	for i := range l.lanes {
 		overall[i] = norms[i]
-		if a := &l.lanes[i]; r.Q > 0 && a.in(member) && !(r.Serve > 0 && block[r.Serve*LaneCount+i] == 0) {
-			gather(a.s.trial.DQ, block[r.DQ*LaneCount+i:])
-			gather(a.s.err[r.N:], block[(r.E+r.N)*LaneCount+i:])
-			overall[i] = a.s.overall(a.s.trial, norms[i])
+		if a := &l.lanes[i]; r.Norm > r.E && a.in(member) && !(r.Serve > 0 && block[r.Serve*LaneCount+i] == 0) {
+			overall[i] = a.overall(norms[i])
 		}
 	}
 	l.factors(member, &overall, &factors)
+	done := l.stride(member, block, &overall, &factors)
+	if done == allLanes {
+		l.carry(r, block, next, true)
+		return
+	}
 	var guards []float64
 	if m.reads {
 		guards = m.step.ReadGuards(block)
 	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
+		if done.has(i) {
+			continue
+		}
 		mask[i] = 0
 		if !a.in(member) { // it stands still, so that its numbers remain ordinary ones
 			all = false
@@ -399,7 +406,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 	}
 	for i := range l.lanes { // lane after lane does the same, while the processor has its code at hand
-		if a := &l.lanes[i]; a.in(member) && a.ok && errs[i] == nil {
+		if a := &l.lanes[i]; !done.has(i) && a.in(member) && a.ok && errs[i] == nil {
 			a.ok, errs[i] = a.watch()
 		}
 	}
@@ -413,7 +420,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
-		if !a.in(member) {
+		if done.has(i) || !a.in(member) {
 			continue
 		}
 		a.aimed, a.extended = false, extended
@@ -434,6 +441,12 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 		all = all && ok
 	}
+	l.carry(r, block, next, all)
+}
+
+// carry has the next block begin where the steps of a block end, and in lanes whose step is not accepted where it
+// began; all tells that none is such.
+func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	n := r.N * LaneCount
 	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
 	copy(y0, y1[:n])
@@ -446,7 +459,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	if all {
 		return
 	}
-	for i, m := range mask {
+	for i, m := range block[r.Mask*LaneCount:][:LaneCount] {
 		if m != 0 {
 			continue
 		}
@@ -501,8 +514,4 @@ func (l *Lanes) reads(member int) bool {
 }
 
 // jumps reports whether something may change discretes or modes on the way.
-func (s *Solver) jumps() bool {
-	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool {
-		return in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
-	})
-}
+func (s *Solver) jumps() bool { return len(s.guards) > 0 || s.sched.jumps }

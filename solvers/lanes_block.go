@@ -10,8 +10,8 @@ type LaneRows struct {
 	Timed   bool      // the rates read the time
 	Nodes   []float64 // of the stages, as Arithmetic has them, and of Extra
 	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
-	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
-	// made a step, and else 0.
+	// quadratures or LaneForm has Errors, and of the norm of that of the states. A step writes the rows from Made on.
+	// Mask is 1 in lanes that made a step, and else 0.
 	Y0, K, Made, Y1, DQ, E, Norm, Mask int
 	// Abs is where the absolute tolerances of the states are, where they follow sizes, and else 0.
 	Abs int
@@ -36,6 +36,7 @@ type LaneForm struct {
 	Moves     bool              // some steps end at times that depend on something
 	Inside    bool              // something is read within steps
 	Peaks     bool              // largest values are wanted, which are read within steps as well
+	Errors    bool              // the errors of states are wanted, not their norm alone
 }
 
 // Full reports whether steps solve equations whose factors have more than half of all places.
@@ -61,7 +62,7 @@ func NewLaneRows(form *LaneForm, z Size) LaneRows {
 	r.Y1 = r.K + r.Stages*w
 	r.DQ = r.Y1 + z.N
 	r.E = r.DQ + z.Q
-	if r.Norm = r.E; r.Q > 0 {
+	if r.Norm = r.E; r.Q > 0 || form.Errors {
 		r.Norm += w
 	}
 	r.Mask = r.Norm + 1
@@ -92,9 +93,8 @@ func (r *LaneRows) Block() int { return r.All * LaneCount }
 // Side returns how the steps of each member of the method can be made side by side; nil for members of which they
 // cannot, and no forms if those of the first cannot.
 func (s *Solver) Side() []*LaneForm {
-	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil || s.opts.Traces ||
-		s.choice.turns > 0 || s.choice.orders ||
-		s.size.N == 0 || s.size.N > LaneStates {
+	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
+		s.choice.turns > 0 || s.choice.orders || s.size.N == 0 || s.size.N > LaneStates {
 		return nil
 	}
 	forms := make([]*LaneForm, len(s.members))
@@ -115,13 +115,14 @@ func (s *Solver) side(m Method) *LaneForm {
 	case Arithmetical:
 		return &LaneForm{
 			Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Sized: s.tol.sizes != nil, Moves: s.moves(),
-			Inside: s.readsInside(),
+			Inside: s.readsInside(), Errors: s.opts.Traces,
 		}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{
 				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol.Tolerance,
 				Sized: s.tol.sizes != nil, Moves: s.moves(), Inside: s.readsInside(),
+				Errors: s.opts.Traces,
 			}
 		}
 	}
@@ -160,7 +161,7 @@ func (r *LaneRows) Load(b []float64, st *Step) {
 
 // moves reports whether some steps may end at times that depend on something.
 func (s *Solver) moves() bool {
-	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool { return !in.Fixed })
+	return len(s.guards) > 0 || s.sched.moves
 }
 
 // readsInside reports whether something is read within steps.

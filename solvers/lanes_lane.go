@@ -19,6 +19,7 @@ type lane struct {
 	moved   bool      // the solver has the present state and slope, and the lane does not
 	empty   bool      // there are no more runs for it
 	tells   bool      // see LaneUse.Tell
+	strider bool      // see strides
 	entered bool      // it has the parameters, discretes and modes of its run
 	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
 	own     bool      // the steps that go to the sink are not in blocks
@@ -49,6 +50,20 @@ func (a *lane) conclude(err error) {
 		conclude(a.s, true)
 	}
 	a.leave()
+}
+
+// overall returns what Solver.overall does for a step of which the states' errors have this norm.
+func (a *lane) overall(norm float64) float64 {
+	s, r, tr := a.s, a.rows, a.s.trial
+	gather(tr.DQ, a.block[r.DQ*LaneCount:])
+	gather(s.err[r.N:], a.block[(r.E+r.N)*LaneCount:])
+	if s.opts.Traces {
+		gather(s.err[:r.N], a.block[r.E*LaneCount:])
+		gather(tr.Y0, a.block[r.Y0*LaneCount:])
+		gather(tr.Y1, a.block[r.Y1*LaneCount:])
+		a.takeTolerances()
+	}
+	return s.overall(tr, norm)
 }
 
 // accepts decides about the trial step, whose error has the norm overall, and that of the states has norm. factor is

@@ -1,33 +1,24 @@
 package solvers
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // mostMeetings limits how many meetings of a run are noted, and mostParties how many parties to a meeting are told from
 // each other.
 const mostMeetings, mostParties = 64, 8
 
 // meetings finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
-// moves as one. It notes which meet, or has them come apart with Options.Apart.
+// moves as one. It notes which meet.
 func (s *Solver) meetings(t float64, y []float64) {
 	s.knotsAtStart(t, y)
 	n := len(s.wave) + len(s.sites)
 	if s.ends {
 		n++
 	}
-	if n+len(s.bent) < 2 || !s.opts.Meetings && len(s.opts.Apart) == 0 {
+	if n+len(s.bent) < 2 || !s.opts.Meetings {
 		return
 	}
 	s.parties = s.parties[:0]
 	s.inGroup(func(m *member) { s.joinParty(m, t, y) })
-	if len(s.opts.Apart) > 0 {
-		if len(s.parties) > 1 {
-			s.arrange()
-		}
-		return
-	}
 	for j := range s.parties {
 		for i := range j {
 			s.noteMeeting(i, j, t, y)
@@ -68,11 +59,6 @@ func (s *Solver) inGroup(f func(m *member)) {
 	if s.ends {
 		f(&s.end)
 	}
-}
-
-// Part sets Options.Apart and Options.Reversed for the runs to come.
-func (s *Solver) Part(pairs []Parting, reversed bool) {
-	s.opts.Apart, s.opts.Reversed = pairs, reversed
 }
 
 // joinParty finds the party of m. What a jump made happen has no time of its own.
@@ -152,107 +138,4 @@ func (s *Solver) partyName(m *member) string {
 		return Finish
 	}
 	return s.memberName(m)
-}
-
-// arrange has the parties come one after another, where Options.Apart has pairs of them. Those of which it has no pair
-// stay together. What is then behind the end does not happen. Observations that stay with an event are read
-// after it, as ever.
-func (s *Solver) arrange() {
-	pair := func(i, j int) int {
-		both := s.causesOf(i, j)
-		return slices.IndexFunc(s.opts.Apart, func(p Parting) bool { return p.Causes == both })
-	}
-	with := make([]int, len(s.parties)) // the first party that each stays with
-	some := false
-	for j := range with {
-		with[j] = j
-		for i := range j {
-			if with[i] == i && pair(i, j) < 0 {
-				with[j] = i
-				break
-			}
-		}
-		some = some || with[j] != 0
-	}
-	if !some { // there is no such pair
-		return
-	}
-	place := make([]int, len(s.parties)) // in their order
-	for j := range with {
-		for i := range j {
-			if with[i] != i || with[j] != j {
-				continue
-			}
-			first, last := s.endLast(i, j)
-			if s.opts.Apart[pair(i, j)].Turned != s.opts.Reversed {
-				first, last = last, first
-			}
-			place[last] += len(s.parties)
-		}
-		place[j] += j // each has its own
-	}
-	end := -1
-	if s.ends {
-		end = place[with[s.end.party]]
-	}
-	sorted, before, first := true, 0, math.MaxInt
-	apart := map[int]bool{}
-	s.inGroup(func(m *member) {
-		m.party = place[with[m.party]]
-		sorted, before = sorted && m.party >= before, m.party
-		first = min(first, m.party)
-		apart[m.party] = true
-	})
-	s.party, s.stats.Severed = first, s.stats.Severed || len(apart) > 2
-	s.stats.Mixed = s.stats.Mixed || !sorted
-	if s.ends {
-		behind := func(m member) bool { return m.party > end }
-		s.wave, s.sites = slices.DeleteFunc(s.wave, behind), slices.DeleteFunc(s.sites, behind)
-	}
-	s.order(0)
-	s.later, s.wave = append(s.later, s.wave...), s.wave[:0]
-	s.nextParty()
-}
-
-// nextParty has the next party come, now that what the one before set off is over. What a body has put off to another
-// time, or has kept from happening, does not come with it.
-func (s *Solver) nextParty() {
-	if len(s.later) == 0 {
-		return
-	}
-	tol := s.eventTol(s.t, 0)
-	for len(s.later) > 0 && len(s.wave) == 0 {
-		n := 0
-		for n < len(s.later) && s.later[n].party == s.later[0].party {
-			n++
-		}
-		for i := range s.later[:n] {
-			if m := &s.later[i]; !s.jumped || !s.putOff(m, tol) {
-				s.wave = append(s.wave, *m)
-			}
-		}
-		s.later = slices.Delete(s.later, 0, n)
-		if s.jumped {
-			s.due(s.t + tol)
-		}
-	}
-}
-
-// putOff reports whether m, which was to come now, does not after what has happened: its time has been set anew, or its
-// condition does not hold and is not at its root any more. It is then one of those that are still to come.
-func (s *Solver) putOff(m *member, tol float64) bool {
-	switch {
-	case m.instant >= 0:
-		return s.sched.takeBack(m.instant, s.t-tol)
-	case m.kind == MarkFire:
-		i := m.guard
-		holds := s.fires(i, &s.arms[i], s.rho[i], s.truth[i]) && s.passes(i, s.truth[i])
-		return !holds && !(math.Abs(s.rho[i]) <= m.scale)
-	}
-	return false
-}
-
-// comes reports whether guard i is that of a party that is still to come.
-func (s *Solver) comes(i int) bool {
-	return slices.ContainsFunc(s.later, func(m member) bool { return m.guard == i })
 }

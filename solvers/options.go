@@ -59,18 +59,8 @@ type Options struct {
 	Seed     uint64
 	// Meetings asks for Stats.Meetings, and Bends for Stats.Bends besides.
 	Meetings, Bends bool
-	// Apart has these causes, of Stats.Meetings, come one after another where they meet, as in a run of params that are
-	// a little different. With Reversed, they come in the other order.
-	Apart    []Parting
-	Reversed bool
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64 `key:"solver.memory"`
-}
-
-// Parting is two causes that come one after another where they meet.
-type Parting struct {
-	Causes [2]Cause
-	Turned bool // they come as they met where the others come in the other order, and in the other order where not
 }
 
 // ObserveKind says how a run meets its observation sites.
@@ -173,8 +163,6 @@ type Stats struct {
 	// one after the other.
 	Bends   []Meeting
 	Fired   []bool  // of each event whether it did; nil where nothing of these three is noted
-	Mixed   bool    // with Options.Apart, what comes one after another came mixed before
-	Severed bool    // and there are more than two at one time
 	T       float64 // where the run ended
 	Stopped bool    // an event ended it before tf
 	By      string  // that event

@@ -8,31 +8,8 @@ import (
 	"odes.dev/odes/solvers/tableau"
 )
 
-// rosenbrockTable is a Rosenbrock method as data: the figures of its publication in the form that solves without
-// products with the Jacobian, and words about it. With W = M/(hγ) - ∂f/∂y at the start of the step,
-//
-//	W u_i = f(t + α_i h, y₀ + Σ_{j<i} a_ij u_j) + Σ_{j<i} (c_ij/h) M u_j + γ_i h ∂f/∂t,   y₁ = y₀ + Σ m_i u_i,
-//
-// and the estimated error is Σ e_i u_i. Figures are written as those of a Tableau. The orders are claims, which tests
-// prove.
-type rosenbrockTable struct {
-	Name, Title, Prose, Source string
-
-	Order    int
-	Embedded int
-	// Algebraic tells that it is stiffly accurate and of that order for algebraic unknowns as well.
-	Algebraic bool
-
-	Gamma  string // γ
-	A, C   string // rows of stages 2, 3, …
-	M, E   string // one for each stage
-	Alpha  string // α_i
-	Gammas string // γ_i
-
-	// The dense output is y(t + θh) = y₀ + Σ (θ m_i + θ(1-θ) Σ_k d_ki θ^(k-1)) u_i.
-	DenseOrder int
-	D          string // rows k of d_ki
-}
+// rosenbrockTable is a table with its figures.
+type rosenbrockTable tableau.Rosenbrock
 
 // rosenbrockFigures are the exact figures of a rosenbrockTable, and what follows from them.
 type rosenbrockFigures struct {

@@ -84,7 +84,7 @@ var keptRosenbrocks = []struct {
 	of *rosenbrockTable
 	rosenbrockRounded
 }{
-	{&rodas4p, rosenbrockRounded{
+	{rodas4p, rosenbrockRounded{
 		gamma:   0.25,
 		inverse: 4,
 		a: [][]float64{
@@ -116,7 +116,7 @@ var keptRosenbrocks = []struct {
 			{1},
 		},
 	}},
-	{&rodas5p, rosenbrockRounded{
+	{rodas5p, rosenbrockRounded{
 		gamma:   0.21193756319429014,
 		inverse: 4.718370754707919,
 		a: [][]float64{

@@ -25,10 +25,10 @@ func TestKeptTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept(&b, "tableau."+strings.ToUpper(tab.Name[:1])+tab.Name[1:], *roundedFrom(x))
+		kept(&b, "&tableau."+strings.ToUpper(tab.Name[:1])+tab.Name[1:], *roundedFrom(x))
 	}
 	b.WriteString("}\n\nvar keptRosenbrocks = []struct {\nof *rosenbrockTable\nrosenbrockRounded\n}{\n")
-	for _, tab := range []*rosenbrockTable{&rodas4p, &rodas5p} {
+	for _, tab := range []*rosenbrockTable{rodas4p, rodas5p} {
 		x, err := tab.figures()
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestKeptTables(t *testing.T) {
 // kept writes the entry of a table, which is in that variable.
 func kept(b *bytes.Buffer, name string, x any) {
 	v := reflect.ValueOf(x)
-	fmt.Fprintf(b, "{&%s, %s{\n", name, v.Type().Name())
+	fmt.Fprintf(b, "{%s, %s{\n", name, v.Type().Name())
 	for i := range v.NumField() {
 		name, v := v.Type().Field(i).Name, v.Field(i)
 		switch {

@@ -20,6 +20,8 @@ type schedule struct {
 	queue  []int     // single instants that are still to come, by time; from head on
 	head   int
 	every  []int // instants that repeat
+	moves  bool  // some times depend on something
+	jumps  bool  // something may change discretes or modes
 
 	lost []int // instants of events that the last update found past
 
@@ -43,6 +45,8 @@ func newSchedule(list []Instant, events []Event) schedule {
 		if in.Kind == InstantEvery {
 			q.every = append(q.every, i)
 		}
+		q.moves = q.moves || !in.Fixed
+		q.jumps = q.jumps || in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
 	}
 	return q
 }
@@ -174,19 +178,6 @@ func (q *schedule) check() error {
 		}
 	}
 	return nil
-}
-
-// takeBack has an instant that was taken come at its present time, if a body of the present group of events has set
-// that since, and reports whether it has. A time before t is past.
-func (q *schedule) takeBack(i int, t float64) bool {
-	if !q.here(i) {
-		return false
-	}
-	if q.list[i].Kind == InstantEvery {
-		q.nth[i] = max(q.nth[i]-1, 0)
-		return q.skip(i, t) == nil
-	}
-	return true
 }
 
 // here reports whether the time of instant i was set in the present group of events.

@@ -27,8 +27,6 @@ const (
 	// EndHere tells that the time of the instant was set at this very time: the step ends there by the discretes that
 	// are current, not by those before the group of events.
 	EndHere EndAt = 1 << iota
-	// EndBetween tells that the step lies, with Options.Apart, between what came one after another.
-	EndBetween
 )
 
 // Has reports whether a has a bit.

@@ -199,6 +199,9 @@ func (s *Solver) besideStart(stopped bool) {
 // besideLast warns of periodic events of the group whose times can come to lie behind the last one that they may have,
 // where they do not happen, if that changes something.
 func (s *Solver) besideLast(stopped bool) {
+	if len(s.fired) == 0 {
+		return
+	}
 	changed := stopped || !alike(s.y, s.yg) || !alike(s.d, s.dg)
 	for i := range s.fired {
 		e := &s.fired[i]

@@ -26,6 +26,8 @@ type Fit struct {
 	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
 	// a common factor, which the residuals tell.
 	Scatter string `key:"fit.scatter"`
+	// Errors is what the standard errors of populations are made from: "r", "s" or "sandwich".
+	Errors string `key:"fit.errors"`
 }
 
 // fit is the fit block.
@@ -99,6 +101,12 @@ var fit = Block{
 			Key: "scatter", Kind: Word, Words: []string{"known", "estimated"}, Default: "known",
 			Doc: "`known` unless said otherwise: the standard deviations in the model are right; `estimated`: they " +
 				"are so up to one factor, which the residuals tell",
+		},
+		{
+			Key: "errors", Kind: Word, Words: []string{"r", "s", "sandwich"}, Default: "r",
+			Doc: "of models with random effects, standard errors by the inverse of `r`, the Hessian of nll(), unless " +
+				"said otherwise, or of `s`, the sum over subjects of the products of their gradients; or by the " +
+				"`sandwich` of both; docs/populations.md",
 		},
 	},
 }

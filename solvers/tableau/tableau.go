@@ -1,4 +1,4 @@
-// Package tableau holds the tables of explicit Runge–Kutta methods in exact figures.
+// Package tableau holds the tables of explicit Runge–Kutta methods in exact figures, and of others.
 package tableau
 
 import (

@@ -104,7 +104,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		}
 		decided := r.decide(s, mine, theirs, sizes, b.share)
 		if !decided {
-			if err := r.apart(ctx, s, fine); err != nil {
+			if err := r.nearby(ctx, s, fine, sizes); err != nil {
 				return nil, err
 			}
 			s.Agree()

@@ -109,7 +109,11 @@ func (r *Run) addUp(
 ) (*totals, error) {
 	m := r.model
 	n := len(m.Checked.Totals)
-	list := make([]contribution, len(m.Experiments))
+	if r.summands == nil {
+		r.summands = make([]contribution, len(m.Experiments))
+	}
+	list := r.summands
+	defer clear(list)
 	var telling sync.Mutex
 	done, steps := make([]float64, len(list)), make([]int, len(list))
 	// come tells how far experiment i has come.

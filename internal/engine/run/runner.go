@@ -65,9 +65,8 @@ type tools struct {
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
 type others struct {
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
-	// that they show. careful has derivatives under error control. parted makes the independent runs with what meets
-	// apart.
-	other, careful, parted *Runner
+	// that they show. careful has derivatives under error control. beside makes independent runs with other values.
+	other, careful, beside *Runner
 	share                  float64
 	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
 	// tighter tolerances.
@@ -77,17 +76,16 @@ type others struct {
 
 // outcome is what the last run of a Runner gave.
 type outcome struct {
-	res            sens.Result
-	out            trust.Result
-	took           work
-	sum            *totals
-	met            []trust.Meeting
-	missed         []solvers.Warning // what it may have missed
-	tied           []float64         // when it warned of ties
-	mixed, severed bool              // as solvers.Stats of it tells
-	opinion        *trust.Opinion    // of the result; nil for none
-	happened       trust.Happenings
-	events         *loggedEvents // nil where they are listed
+	res      sens.Result
+	out      trust.Result
+	took     work
+	sum      *totals
+	met      []trust.Meeting
+	missed   []solvers.Warning // what it may have missed
+	tied     []float64         // when it warned of ties
+	opinion  *trust.Opinion    // of the result; nil for none
+	happened trust.Happenings
+	events   *loggedEvents // nil where they are listed
 }
 
 // Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
@@ -326,7 +324,7 @@ func (r *Runner) Set(set ...system.Override) error {
 			return r.model.Experiments[i].wrap(err)
 		}
 	}
-	for _, x := range []*Runner{r.other, r.careful, r.parted} {
+	for _, x := range []*Runner{r.other, r.careful, r.beside} {
 		if x == nil {
 			continue
 		}
@@ -381,7 +379,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*result.Sensitivities, erro
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	for _, x := range []*Runner{r.last, r.other, r.careful, r.parted} {
+	for _, x := range []*Runner{r.last, r.other, r.careful, r.beside} {
 		if x != nil && x != r {
 			x.release()
 		}
@@ -480,7 +478,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		return nil, r.failed(err, r.worker)
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
-	r.met, r.mixed, r.severed = r.meetingsOf(&stats), stats.Mixed, stats.Severed
+	r.met = r.meetingsOf(&stats)
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = trust.Result{Sensitivities: result.Sensitivities{
@@ -529,12 +527,11 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	out.Crossed = followable(stats.Warnings)
 	markKinks(r, out, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
-	firm, open := r.foldsOfTies(&stats)
-	firm = append(kinks, firm...)
+	folds := append(kinks, r.worker.Folds(stats.Ties, stats.Fired, r.places, r.columns)...)
 	if r.wantsSecond() {
-		firm = append(firm, r.foldsOfMeetings(&stats)...)
+		folds = append(folds, r.foldsOfMeetings(&stats)...)
 	}
-	r.addSides(out, firm, open)
+	r.addSides(out, folds)
 	return out, nil
 }
 
@@ -555,10 +552,10 @@ func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
 
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
-// jump. Of values that read totals, experiments have noted that. About open folds, runs in both orders may decide.
-func (r *Runner) addSides(out *trust.Result, firm, open []system.Fold) {
-	if len(firm)+len(open) > 0 || out.Unseen() { // zeros may be none
-		r.foldsOf(out, append(firm, open...), len(firm))
+// jump. Of values that read totals, experiments have noted that.
+func (r *Runner) addSides(out *trust.Result, folds []system.Fold) {
+	if len(folds) > 0 || out.Unseen() { // zeros may be none
+		r.foldsOf(out, folds)
 	}
 	if len(r.parts) == 0 {
 		return
@@ -573,13 +570,13 @@ func (r *Runner) addSides(out *trust.Result, firm, open []system.Fold) {
 	}
 }
 
-// foldsOf does so for the folds of the run itself, of which the first are firm.
-func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold, firm int) {
+// foldsOf does so for the folds of the run itself.
+func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns
 	for _, list := range out.Lists() {
-		if !many || list == &out.Sided || list == &out.FirmlySided {
+		if !many || list == &out.Sided {
 			*list = make([]bool, n)
 		}
 	}
@@ -594,7 +591,7 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold, firm int) {
 			}
 			switch {
 			case many:
-			case f.Meets, j >= firm && !f.Smooth:
+			case f.Meets:
 				f.Mark(row(out.Met), true)
 			default:
 				f.Mark(row(out.Curved), true)
@@ -603,16 +600,10 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold, firm int) {
 				continue
 			}
 			f.Mark(row(out.Sided), false)
-			if j < firm {
-				f.Mark(row(out.FirmlySided), false)
-			}
 			if many {
 				continue
 			}
 			f.Mark(row(out.Bent), false)
-			if j < firm {
-				f.Mark(row(out.FirmlyBent), false)
-			}
 		}
 		if many {
 			continue
@@ -620,8 +611,7 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold, firm int) {
 		copy(row(out.Reached), r.worker.Reaches(o.row, r.places, r.columns))
 		for k, reached := range row(out.Reached) {
 			out.Bent[at+k] = out.Bent[at+k] && reached
-			out.FirmlyBent[at+k] = out.FirmlyBent[at+k] && reached
-			out.Curved[at+k] = (out.Curved[at+k] || out.FirmlyBent[at+k]) && reached
+			out.Curved[at+k] = (out.Curved[at+k] || out.Bent[at+k]) && reached
 			out.Met[at+k] = out.Met[at+k] && reached
 		}
 	}

@@ -43,7 +43,7 @@ type Setup struct {
 	// Method takes the place of that of the settings, and CompileAfter says when whole steps are compiled, if they are
 	// not nil: tests set them.
 	Method *solvers.Spec
-	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs in other orders do.
+	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs on both sides do.
 	Sides        bool
 	CompileAfter *system.CompileAfter
 }

@@ -48,7 +48,8 @@ type waiting struct{ left, last int }
 
 // shared is what an experiment needs to be run side by side with others.
 type shared struct {
-	bounded bool // some param has bounds
+	bounded bool  // some param has bounds
+	stages  []int // of a step of each member of the method
 	adds    contribution
 }
 
@@ -157,7 +158,7 @@ func (r lanePart) calm() bool {
 func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 	stats := r.solver.Stats()
 	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
-		stats.Mixed || stats.Severed || stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
+		stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
 		return nil
 	}
 	m, width := len(r.objectives), r.problem.Width()
@@ -177,7 +178,7 @@ func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 	}
 	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
 	r.made, r.stopped = stats.Made, ""
-	r.met, r.missed, r.mixed, r.severed = nil, nil, false, false
+	r.met, r.missed = nil, nil
 	r.happened.Begin(r.model, r.guards, r.lists)
 	r.out.From, r.out.To, r.out.Finite = r.worker.Started(), stats.T, true
 	r.took = r.stats(stats)
@@ -198,8 +199,13 @@ func (r lanePart) pulled() (n int) {
 	if m := modeOf(r.settings.Mode); m.Lanes == sens.LanesColumns {
 		sweeps = (r.directions() + r.lanes - 1) / r.lanes
 	}
-	for i, m := range solvers.Members(r.specimen()) {
-		n += r.made[i] * m.Info().Stages
+	if r.shared.stages == nil {
+		for _, m := range solvers.Members(r.specimen()) {
+			r.shared.stages = append(r.shared.stages, m.Info().Stages)
+		}
+	}
+	for i, stages := range r.shared.stages {
+		n += r.made[i] * stages
 	}
 	return n * sweeps
 }

@@ -45,7 +45,7 @@ type Fold struct {
 	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
 	// most.
 	Smooth bool
-	// Meets tells that things come together there, of which runs in the other order tell the rest.
+	// Meets tells that things come together there, so that second derivatives may jump.
 	Meets bool
 	// Even are the columns of Moves by which slopes are the same on both sides; nil for none.
 	Even sets.Set

@@ -208,7 +208,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	if !form.FSAL {
 		m.from = 0
 	}
-	m.tol, m.abs = form.Tolerance, l.rows.Abs
+	m.tol, m.abs, m.errors = form.Tolerance, l.rows.Abs, form.Errors
 	step := m.forward()
 	if !tape.EveryLane(step) || !gains(step) {
 		return t
@@ -260,7 +260,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 	}
 	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
 	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
-	m.tol, m.abs = form.Tolerance, l.rows.Abs
+	m.tol, m.abs, m.errors = form.Tolerance, l.rows.Abs, form.Errors
 	step, _ := m.forward()
 	if !tape.EveryLane(step) || !gains(step) {
 		return t

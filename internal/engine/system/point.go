@@ -34,6 +34,7 @@ type Point struct {
 	cutE    map[*model.Symbol][]bool // single elements set from outside; the others follow their default
 	cut     []bool                   // per state element: initial value set from outside
 	initial []float64                // [N]; read where cut
+	moved   map[int]float64          // initial values of states that runs begin beside their own; nil for none
 	version int                      // counts changes, so that workers redo what they hoisted
 }
 
@@ -230,6 +231,28 @@ func flatIndex(shape []int, subs []int) (int, string) {
 		i = i*shape[k] + s - 1
 	}
 	return i, ""
+}
+
+// Shift moves element k of a variable by an amount, with all that follows it, until back is called. What Set has cut
+// from its default stays cut, and nothing else is.
+func (pt *Point) Shift(x Variable, k int, by float64) (back func()) {
+	if x.Initial {
+		pt.moved = map[int]float64{pt.model.State(x.Name).Offset + k: by}
+		return func() { pt.moved = nil }
+	}
+	kept := slices.Clone(pt.p)
+	own := pt.model.Param(x.Name).Offset + k
+	pt.p[own] += by
+	follow(pt, pt.p, func(i int, v float64) {
+		if pt.p[i] = v; i == own {
+			pt.p[i] += by
+		}
+	})
+	pt.version++
+	return func() {
+		copy(pt.p, kept)
+		pt.version++
+	}
 }
 
 // FailedAsserts lists the model's asserts that do not hold at pt, in file order.

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -238,41 +237,4 @@ func (x *separation) reads() bool {
 
 func (x *separation) isParam(name string) bool {
 	return slices.ContainsFunc(x.model.Checked.Params, func(s *model.Symbol) bool { return s.Name == name })
-}
-
-// Later tells by columns of a row of the gradient, of those that move a meeting, which of its causes comes later than
-// the other where a variable grows: 1 for the first, -1 for the second, and 0 for neither or where that is not known.
-func (w *Worker) Later(m *solvers.Meeting, variables []Variable, columns []bool) []int {
-	out := make([]int, len(columns))
-	for _, c := range m.Causes {
-		if c.Guard >= 0 || slices.ContainsFunc(w.model.causeInputs(c), func(n tapec.Name) bool {
-			return n.Role == tapec.Discrete && w.model.assigns(n.Of)
-		}) {
-			return out
-		}
-	}
-	x := w.separation(nil)
-	x.tie, x.t, x.y, x.d = m, m.T, m.Y, m.D
-	causes := m.Causes
-	for k := range causes {
-		causes[k].Nth = m.Nth[k]
-	}
-	for _, v := range variables {
-		if v.Initial {
-			continue
-		}
-		for k := range v.Len {
-			if !columns[v.Offset+k] {
-				continue
-			}
-			var lag [2]float64
-			for side, way := range []float64{-1, 1} {
-				x.shiftParam(v, k, way)
-				times := x.times()
-				lag[side] = x.timeOf(times, causes[0]) - x.timeOf(times, causes[1])
-			}
-			out[v.Offset+k] = cmp.Compare(lag[1], lag[0])
-		}
-	}
-	return out
 }

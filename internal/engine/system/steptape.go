@@ -32,15 +32,15 @@ type stepMaker struct {
 	// Of steps of several runs, each of which is a lane (lanes.go):
 	members bool               // all inputs are per lane
 	tol     *solvers.Tolerance // by which errors are measured
-	abs     int                // where those of the states are, where they follow sizes; else 0
+	errors  bool               // those of the states are wanted, besides their norm
+	abs     int                // where tolerances of the states are, where they follow sizes; else 0
 	block   *solvers.LaneRows  // of what reads steps: where they are; nil for a copy
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
 	sown    *sownRows          // of a transpose: something is read within the steps; nil for nothing
 	curl    *tape.Tape         // that of the Jacobian, if other steps solve equations: its accumulators go through
 
-	t, h, t1 tape.Value
-	zero     tape.Value
+	t, h, t1, zero tape.Value
 }
 
 // sownRows is where a transpose of steps of several runs has what was read within them.
@@ -287,7 +287,7 @@ func (m *stepMaker) forward() *tape.Tape {
 			} else {
 				errors[r.name] = m.sum(m.form.E, m.h, m.zero, row)
 			}
-			if !m.members || quadratures {
+			if !m.members || quadratures || m.errors {
 				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
 			}
 		}

@@ -285,7 +285,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	errors := map[string]tape.Value{}
 	for _, r := range m.rows {
 		errors[r.name] = m.sum(m.a.E, m.h, m.zero, func(j int) tape.Value { return k[j][r.name] })
-		if m.lanes == nil || m.states < m.all {
+		if m.lanes == nil || m.states < m.all || m.errors {
 			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
 		}
 	}

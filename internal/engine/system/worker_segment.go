@@ -22,6 +22,9 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 			y[i] = w.problem.Point.initial[i]
 		}
 	}
+	for i, by := range w.problem.Point.moved {
+		y[i] += by
+	}
 }
 
 // StartPush implements solvers.TangentSystem.

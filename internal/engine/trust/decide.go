@@ -107,14 +107,14 @@ func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
 }
 
 // DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
-// runs in both orders have decided.
+// runs on both sides have decided.
 func (s *Result) DoubtLeaps() {
 	for at, differ := range s.Uncertain {
 		noise := float64(1e-5 * math.Abs(s.Gradient[at]))
 		if s.Errors != nil {
 			noise += 10 * s.Errors[at]
 		}
-		if differ > noise && s.Trusts != nil && (s.Settled == nil || !s.Settled[at%s.Columns]) {
+		if differ > noise && s.Trusts != nil && !s.compared(at%s.Columns) {
 			s.Trusts[at] = max(s.Trusts[at], result.Loose)
 		}
 	}
@@ -130,7 +130,7 @@ func (s *Result) LoseLeaps() {
 	}
 }
 
-// Agree takes back what runs in other orders say of derivatives of which both sides are known.
+// Agree takes back what runs on both sides say of derivatives of which both sides are known.
 func (s *Result) Agree() {
 	for at, known := range s.Decided {
 		if known && s.Unlike != nil {

@@ -24,10 +24,10 @@ type Evidence struct {
 	Fastest []float64
 	// Meetings are what came at one time in the run.
 	Meetings []Meeting
-	// Unlike is how far derivatives are from those with meetings in the other order; nil for none.
+	// Unlike is how far derivatives are at most from those of runs on both sides of their variables; nil for none.
 	Unlike []float64
-	// Settled marks columns of which Unlike tells all that meetings do; nil for none.
-	Settled []bool
+	// Compared marks columns with runs on both sides of them, so that Unlike tells all there is; nil for none.
+	Compared []bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
 	// Uncertain is how far derivatives by what makes states leap at a coincidence are from those of the sides; nil for
@@ -39,8 +39,8 @@ type Evidence struct {
 	Kinked  []bool
 	// Leapt tells by places in Gradient which derivatives of the value jump where the variable moves what met.
 	Leapt map[int][]bool
-	// Turned are second derivatives of runs with meetings in another order.
-	Turned []*result.Sensitivities
+	// Sideways are second derivatives of runs on the sides of variables.
+	Sideways []Sideways
 
 	parted []bool // columns by which Unlike is too much; nil for none
 }
@@ -50,9 +50,7 @@ type Meeting struct {
 	solvers.Meeting
 	Fold       system.Fold
 	Columns    []bool
-	Later      []int // by columns, which cause comes later where the column grows: 1, -1, or 0 if nobody knows
-	Turned     bool  // in a list of those that come apart together: the other one than of the first that is known
-	Told       bool  // by a warning of the run
+	Told       bool // by a warning of the run
 	Of         *explain.Explainer
 	Experiment string // whose run it was; "" for that of the model
 }
@@ -65,13 +63,11 @@ type Sides struct {
 	Curved   []bool // where Bent is not nil: those by which, and any other, second derivatives may jump
 	Met      []bool // where Bent is not nil: those by two of which second derivatives may jump
 	Reached  []bool // where Bent is not nil, or something may be unseen: derivatives by what the value depends on
-	// Of Sided and Bent, those that are so by more than meetings that runs in both orders decide about.
-	FirmlySided, FirmlyBent []bool
 }
 
 // Lists are all that tell of single derivatives.
-func (s *Sides) Lists() [7]*[]bool {
-	return [7]*[]bool{&s.Sided, &s.Bent, &s.Curved, &s.Met, &s.Reached, &s.FirmlySided, &s.FirmlyBent}
+func (s *Sides) Lists() [5]*[]bool {
+	return [5]*[]bool{&s.Sided, &s.Bent, &s.Curved, &s.Met, &s.Reached}
 }
 
 // Join adds what o says of row k to row i of s, of so many columns. s has all n rows.
@@ -93,7 +89,7 @@ func (s *Sides) Join(i int, o *Sides, k, columns, n int) {
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Result) isSided(i, k int) bool {
-	if s.decided(i, k) {
+	if s.decided(i, k) || s.compared(k) {
 		return false
 	}
 	return s.AllSided || s.Sided != nil && s.Sided[i*s.Columns+k]
@@ -101,11 +97,14 @@ func (s *Result) isSided(i, k int) bool {
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
 func (s *Result) isBent(i, k int) bool {
-	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k)
+	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k) && !s.compared(k)
 }
 
 // decided reports whether both sides of the derivative of value i by column k are known.
 func (s *Result) decided(i, k int) bool { return s.Decided != nil && s.Decided[i*s.Columns+k] }
+
+// compared reports whether runs on both sides of column k tell what its derivatives are there.
+func (s *Result) compared(k int) bool { return s.Compared != nil && s.Compared[k] }
 
 // jumps reports whether the second derivative of value i by two columns may be another one on the other side of a kink.
 // Where the gradient does not jump, second derivatives jump by a multiple of the product of the derivatives of what
@@ -122,22 +121,9 @@ func (s *Result) jumps(i, k, l int) bool {
 	if s.Curved == nil {
 		return false
 	}
-	decided := func(k int) bool { return s.Settled != nil && s.Settled[k] }
-	parted := func(k int) bool { return s.parted != nil && s.parted[k] && !decided(k) }
-	curved := func(k int) bool { return s.Curved[at+k] || s.Sided[at+k] && !decided(k) }
+	curved := func(k int) bool { return !s.compared(k) && (s.Curved[at+k] || s.Sided[at+k]) }
 	return curved(k) && s.Reached[at+l] || curved(l) && s.Reached[at+k] ||
-		s.Met[at+k] && s.Met[at+l] || parted(k) || parted(l)
-}
-
-// isFirmlySided is isSided but where runs in both orders, which have second derivatives as well, decide.
-func (s *Result) isFirmlySided(i, k int) bool {
-	if s.decided(i, k) {
-		return false
-	}
-	if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil {
-		return s.AllSided || s.FirmlySided[i*s.Columns+k]
-	}
-	return s.isSided(i, k)
+		s.Met[at+k] && s.Met[at+l] && !(s.compared(k) && s.compared(l))
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.

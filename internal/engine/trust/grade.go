@@ -214,7 +214,7 @@ func (x *Numbers) errorOf(k int) float64 {
 // Seconds are second derivatives of one objective, those of an independent run, and what is to be filled in.
 type Seconds struct {
 	Row, Other, Errors []float64
-	Turned             [][]float64 // those of runs in which what met comes in another order
+	Sideways           [][]float64 // what those on sides of variables continue to
 	Trusts             []result.Trust
 }
 
@@ -243,7 +243,7 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 		case d-d != 0 || err-err != 0:
 			*t = result.Lost
 		case small(err):
-			turns := slices.ContainsFunc(x.Turned, func(row []float64) bool {
+			turns := slices.ContainsFunc(x.Sideways, func(row []float64) bool {
 				return !small(math.Abs(row[k] - x.Other[k]))
 			})
 			if sided && d != 0 || bent && d == 0 || turns {

@@ -170,11 +170,7 @@ func (s *Result) doubtBy(k int, t result.Trust) {
 func (s *Result) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
-		sided, bent := s.isFirmlySided(i, k), s.isBent(i, k)
-		if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil && !s.decided(i, k) {
-			bent = s.FirmlyBent != nil && s.FirmlyBent[at+k]
-		}
-		if sided && x != 0 || x == 0 && bent {
+		if x != 0 && s.isSided(i, k) || x == 0 && s.isBent(i, k) {
 			s.Trusts[at+k] = max(s.Trusts[at+k], result.Loose)
 		}
 	}

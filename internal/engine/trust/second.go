@@ -37,13 +37,14 @@ func (s *Result) GradeSecond(
 				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
 				Trusts: s.HessianTrusts[at:],
 			}
-			for _, t := range s.Turned {
-				n.Turned = append(n.Turned, t.Hessian[at:])
+			for _, t := range s.Sideways {
+				n.Sideways = append(n.Sideways, t.towards(make([]float64, c*c), fine.Hessian[at:at+c*c],
+					t.Near.Hessian[at:], t.Far.Hessian[at:]))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
-				return float64(sizes[a] * sizes[b]), jumps || s.isFirmlySided(i, a) || s.isFirmlySided(i, b), jumps
+				return float64(sizes[a] * sizes[b]), jumps || s.isSided(i, a) || s.isSided(i, b), jumps
 			}))
 		}
 		if at := i * c; s.Products != nil {
@@ -51,12 +52,13 @@ func (s *Result) GradeSecond(
 				Row: s.Products[at : at+c], Other: fine.Products[at:], Errors: s.ProductErrors[at:],
 				Trusts: s.ProductTrusts[at:],
 			}
-			for _, t := range s.Turned {
-				n.Turned = append(n.Turned, t.Products[at:])
+			for _, t := range s.Sideways {
+				n.Sideways = append(n.Sideways, t.towards(make([]float64, c), fine.Products[at:at+c],
+					t.Near.Products[at:], t.Far.Products[at:]))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)
-				return sizes[k], jumps || s.isFirmlySided(i, k), jumps
+				return sizes[k], jumps || s.isSided(i, k), jumps
 			}))
 		}
 		switch worst = max(worst, of); of {

@@ -47,6 +47,7 @@ type fitForm struct {
 	Factor      float64          `json:"factor"`
 	Constraints []constraintForm `json:"constraints" at:"2"`
 	Predictions []predictionForm `json:"predictions" at:"2" each:"4 "`
+	Population  *populationForm  `json:"population,omitempty" at:"2"`
 	warningsForm
 	Settings struct {
 		Minimize  string       `json:"minimize"`
@@ -163,7 +164,7 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 	f := fitForm{
 		Schema: 1, Status: r.Status, Odes: odes.Version, Model: h.Model, File: h.File, Correlation: r.Correlation,
 		untoldForm: untold(r.Unidentified), Rows: r.Rows, NLL: r.NLL, AIC: r.AIC, BIC: r.BIC, Factor: r.Factor,
-		Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions),
+		Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions), Population: populationOf(r),
 		warningsForm: warningsOf(h.Warnings, r.Warnings),
 	}
 	o := &f.Objective
@@ -389,6 +390,7 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 			p.prose("? %s", why.words)
 		}
 	}
+	p.population(r)
 	p.searches(r)
 	p.certificate(r)
 	p.prose("%s by %s, %s: %s", r.Algorithm, r.Run.Method, "rtol "+plainNumber(r.Run.RTol),

@@ -1,6 +1,27 @@
-package solvers
+package tableau
 
-var kencarp3 = additiveTable{
+// Additive is an additive Runge–Kutta method as data: for f = f_I + f_E,
+//
+//	Y_i = y₀ + h Σ_{j≤i} a_ij f_I(t + c_j h, Y_j) + h Σ_{j<i} â_ij f_E(t + c_j h, Y_j),
+//	y₁ = y₀ + h Σ (b_i f_I(t + c_i h, Y_i) + b̂_i f_E(t + c_i h, Y_i)).
+//
+// Stages are diagonally implicit. Figures are written as those of a Tableau.
+type Additive struct {
+	Name, Title, Tolerances, Source string
+
+	Order, Embedded, DenseOrder int
+
+	Implicit, Explicit string // rows of a and â
+	B, BE              string // b and b̂; BE is empty where they are the same
+	E, EE              string // weights of the estimate
+	DenseB, DenseE     string // as those of an implicit method
+}
+
+const arsSource = "U. M. Ascher, S. J. Ruuth, R. J. Spiteri, Applied Numerical Mathematics 25 (1997) 151–167, " +
+	"doi:10.1016/S0168-9274(97)00056-1; estimate and extension: derived for odes, docs/methods.md"
+
+// KenCarp3 is the method of that name.
+var KenCarp3 = Additive{
 	Name: "kencarp3", Title: "ARK3(2)4L[2]SA of Kennedy and Carpenter 3(2)", Tolerances: "crude",
 	Source: "C. A. Kennedy, M. H. Carpenter, Applied Numerical Mathematics 44 (2003) 139–181, " +
 		"doi:10.1016/S0168-9274(02)00138-1; extension: derived for odes, docs/methods.md",
@@ -26,7 +47,8 @@ var kencarp3 = additiveTable{
 		-0.148431818601461709268013365512711172044376 0.584298340109920708684032813042217423426643`,
 }
 
-var kencarp4 = additiveTable{
+// KenCarp4 is the method of that name.
+var KenCarp4 = Additive{
 	Name: "kencarp4", Title: "ARK4(3)6L[2]SA of Kennedy and Carpenter 4(3)", Tolerances: "moderate",
 	Source: "C. A. Kennedy, M. H. Carpenter, Applied Numerical Mathematics 44 (2003) 139–181, " +
 		"doi:10.1016/S0168-9274(02)00138-1; extension: derived for odes, docs/methods.md",
@@ -60,7 +82,8 @@ var kencarp4 = additiveTable{
 		"1.83114526842257398786088656678247158364242",
 }
 
-var kencarp5 = additiveTable{
+// KenCarp5 is the method of that name.
+var KenCarp5 = Additive{
 	Name: "kencarp5", Title: "ARK5(4)8L[2]SA of Kennedy and Carpenter 5(4)", Tolerances: "moderate to tight",
 	Source: "C. A. Kennedy, M. H. Carpenter, Applied Numerical Mathematics 44 (2003) 139–181, " +
 		"doi:10.1016/S0168-9274(02)00138-1; extension: derived for odes, docs/methods.md",
@@ -112,7 +135,8 @@ var kencarp5 = additiveTable{
 		"1.50209467746460060292489784580498421601451",
 }
 
-var ars222 = additiveTable{
+// ARS222 is the method of that name.
+var ARS222 = Additive{
 	Name: "ars222", Title: "IMEX of Ascher, Ruuth and Spiteri 2(1), (2,2,2)", Tolerances: "crude",
 	Source: arsSource,
 	Order:  2, Embedded: 1, DenseOrder: 2,
@@ -133,7 +157,8 @@ var ars222 = additiveTable{
 		0 1.70710678118654752440084436210484903928483594`,
 }
 
-var ars343 = additiveTable{
+// ARS343 is the method of that name.
+var ARS343 = Additive{
 	Name: "ars343", Title: "IMEX of Ascher, Ruuth and Spiteri 3(2), (3,4,3)", Tolerances: "crude to moderate",
 	Source: arsSource,
 	Order:  3, Embedded: 2, DenseOrder: 2,

@@ -1,0 +1,216 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// Population is what a fit says of a model with random effects, at the estimates.
+type Population struct {
+	*odes.Population
+	Shrinkage []float64 // of each random effect: Population.Shrinkage
+	// Errors is how the standard errors of Estimates are computed: fit.errors. R, S and Sandwich are those of each
+	// estimate by the inverse of the Hessian R of nll(), by that of S, the sum over subjects of products of their
+	// gradients, and by R⁻¹ S R⁻¹; NaN where there is none.
+	Errors         string
+	R, S, Sandwich []float64
+	// Condition is the ratio of the largest to the least eigenvalue of the correlation of the estimates.
+	Condition float64
+	// Quadrature is the same integral by quadrature or importance sampling around the modes; nil where it could not be
+	// computed.
+	Quadrature *odes.Population
+}
+
+// population is inPopulation for models that have random effects, at a point that is worth it. whole is for what was
+// begun when ctx has ended.
+func population(
+	ctx, whole context.Context, p *problem, e *evaluator, m *minimum, c *certificate, out *Result,
+) error {
+	if len(p.model.RandomEffects()) == 0 || !c.known() || c.violated || m.gradient == nil {
+		return nil
+	}
+	err := inPopulation(whole, p, e, m, out)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// inPopulation finds what there is to know of a population: the covariance of the estimates, and the subjects.
+func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out *Result) error {
+	n := len(m.x)
+	m.keep = m.free()
+	o := p.runOptions()
+	o.Threads = p.opts.workers()
+	values := p.values(m.x)
+	e.move(m.x)
+	o.Set = slices.Clone(o.Set)
+	for _, a := range e.set {
+		o.Set = append(o.Set, odes.Assignment{Name: a.Name, Values: slices.Clone(a.Values)})
+	}
+	list, err := p.model.Population(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	none := func() []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
+	pop := &Population{
+		Population: list, Shrinkage: list.Shrinkage(), Errors: p.settings.Errors,
+		R: none(), S: none(), Sandwich: none(), Condition: math.NaN(),
+	}
+	out.Population = pop
+	pop.Quadrature = compared(ctx, p, o, list, out)
+	likelihood := math.Abs(list.Value-out.Objective.Value) <= 1e-7*math.Abs(list.Value)
+	if likelihood {
+		out.Rows, out.NLL = list.Measurements, list.Value
+		out.AIC = 2*list.Value + 2*float64(n)
+		out.BIC = 2*list.Value + float64(n)*math.Log(float64(list.Measurements))
+	}
+	if m.hessian == nil {
+		s, err := e.run(ctx, m.x, true)
+		if err != nil {
+			return err
+		}
+		gradient := make([]float64, n)
+		m.hessian = make([]float64, n*n)
+		e.gather(s, 0, p.sign(), m.x, gradient)
+		e.curvature(s, p.sign(), m.x, gradient, m.hessian)
+	}
+	k := len(m.keep)
+	hessian := sub(m.hessian, n, m.keep)
+	r := invert(slices.Clone(hessian), k)
+	var cross, sandwich []float64
+	if likelihood {
+		products := make([]float64, k*k)
+		for i := range list.Subjects {
+			g := make([]float64, k)
+			for a, j := range m.keep {
+				c := &p.coords[j]
+				g[a] = list.Subjects[i].Gradient[c.column] * c.slope(values[j])
+			}
+			for a := range g {
+				for b := range g {
+					products[a*k+b] += float64(g[a] * g[b])
+				}
+			}
+		}
+		cross = invert(slices.Clone(products), k)
+		if r != nil {
+			sandwich = times(times(r, products, k), r, k)
+		}
+	}
+	for _, by := range []struct {
+		cov []float64
+		to  []float64
+	}{{r, pop.R}, {cross, pop.S}, {sandwich, pop.Sandwich}} {
+		for a, j := range m.keep {
+			if by.cov != nil && by.cov[a*k+a] > 0 {
+				by.to[j] = math.Sqrt(by.cov[a*k+a]) * math.Abs(p.coords[j].slope(values[j]))
+			}
+		}
+	}
+	chosen := map[string][]float64{"r": r, "s": cross, "sandwich": sandwich}[p.settings.Errors]
+	if chosen == nil || !out.KKT.Certified {
+		return nil
+	}
+	m.cov = slices.Repeat([]float64{math.NaN()}, n*n)
+	correlation := make([]float64, k*k)
+	out.Correlation = make([][]float64, n)
+	for i := range out.Correlation {
+		out.Correlation[i] = slices.Repeat([]float64{math.NaN()}, n)
+	}
+	for a, i := range m.keep {
+		for b, j := range m.keep {
+			m.cov[i*n+j] = chosen[a*k+b]
+			correlation[a*k+b] = chosen[a*k+b] / math.Sqrt(chosen[a*k+a]*chosen[b*k+b])
+			out.Correlation[i][j] = correlation[a*k+b]
+		}
+	}
+	if ev, _ := eigen(correlation, k); len(ev) > 0 {
+		if least := slices.Min(ev); least > 0 {
+			pop.Condition = slices.Max(ev) / least
+		}
+	}
+	return nil
+}
+
+// freeCovariances reports whether no matrix of covariances is searched for element by element: these are not free.
+func freeCovariances(m *odes.Model, over []odes.Variable, l *diag.List) bool {
+	for _, v := range over {
+		if slices.Contains(m.Covariances(), v.Name) {
+			l.Errorf(odes.CodeSetting, source.Span{}, "the elements of %s cannot be searched for in this version: a "+
+				"matrix of covariances is symmetric and positive definite; write it with standard deviations and "+
+				"correlations, mvnormal([[w1^2, r*w1*w2], [r*w1*w2, w2^2]]) with param r = 0 in [-0.99, 0.99], and "+
+				"search for these", v.Name)
+		}
+	}
+	return !l.HasErrors()
+}
+
+// times returns the product of two square matrices.
+func times(a, b []float64, n int) []float64 {
+	out := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				out[i*n+j] += float64(a[i*n+k] * b[k*n+j])
+			}
+		}
+	}
+	return out
+}
+
+// compared computes the integral of every subject by quadrature around its mode, or by importance sampling where there
+// are many random effects, and tells where the method of the fit is off.
+func compared(ctx context.Context, p *problem, o odes.Options, list *odes.Population, out *Result) *odes.Population {
+	how := "imp(n = 500, seed = 1)"
+	if m := len(list.Effects); m <= 5 {
+		how = fmt.Sprintf("agq(n = %d)", [...]int{0, 15, 9, 5, 4, 3}[m])
+	}
+	say := func(level diag.Level, format string, args ...any) {
+		out.Warnings = append(out.Warnings, diag.Diagnostic{
+			Code: CodeFit, Level: level, Message: fmt.Sprintf(format, args...),
+		})
+	}
+	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "solver.marginal", Value: how})
+	o.Wrt = []string{}
+	other, err := p.model.Population(ctx, o, false)
+	if err != nil || math.IsNaN(other.OFV) {
+		say(diag.Warning, "nll() could not be compared with %s: nothing confirms the integral", how)
+		return nil
+	}
+	var most []string
+	const much = 1 // of OFV: a likelihood ratio of 1.6
+	for i := range list.Subjects {
+		s := &list.Subjects[i]
+		if d := other.Subjects[i].OFV - s.OFV; math.Abs(d) > much || math.IsNaN(d) {
+			most = append(most, fmt.Sprintf("%s by %+.2f", s.Name, d))
+		}
+	}
+	level, tail := diag.Note, ""
+	if len(most) > 0 {
+		level = diag.Warning
+		if len(most) > 10 {
+			most = append(most[:10], fmt.Sprintf("%d more", len(most)-10))
+		}
+		tail = "; most in " + strings.Join(most, ", ")
+	}
+	say(level, "OFV is %.4f by %s and %.4f by %s, which is closer to the integral%s", list.OFV, list.Method, other.OFV,
+		other.Method, tail)
+	for i := range list.Subjects {
+		s := &list.Subjects[i]
+		if s.Doubt != "" {
+			say(diag.Warning, "%s: %s; its part of OFV is not to be trusted", s.Name, s.Doubt)
+		}
+		if s.Modes > 1 {
+			say(diag.Warning, "%s: random effects have %d modes, of which the lowest counts", s.Name, s.Modes)
+		}
+	}
+	return other
+}

@@ -1,0 +1,116 @@
+package trust
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/result"
+)
+
+// Sideways are runs at two distances on one side of a variable: Near, and Far at twice the distance.
+type Sideways struct{ Near, Far result.Sensitivities }
+
+// Suspects lists columns by which a derivative may be that of one side, as far as that is not decided: first those
+// that move causes apart, in all numbers met, then those by which it is for other reasons. With second, so are those by
+// which second derivatives may jump.
+func (s *Result) Suspects(second bool) (list []int, met int) {
+	open := func(k int, of func(i, at int) bool) bool {
+		for i := range s.Values {
+			if at := i*s.Columns + k; !s.decided(i, k) && of(i, at) {
+				return true
+			}
+		}
+		return false
+	}
+	moves := func(k int) bool {
+		return slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Columns[k] }) &&
+			open(k, func(int, int) bool { return true })
+	}
+	for k := range s.Columns {
+		if moves(k) {
+			list = append(list, k)
+		}
+	}
+	met = len(list)
+	for k := range s.Columns {
+		if !slices.Contains(list[:met], k) && open(k, func(i, at int) bool {
+			return s.isSided(i, k) || s.isBent(i, k) || second && s.Curved != nil && (s.Curved[at] || s.Met[at])
+		}) {
+			list = append(list, k)
+		}
+	}
+	return list, met
+}
+
+// Beside prepares s for Side.
+func (s *Result) Beside() {
+	s.Unlike, s.Compared = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
+	s.Leapt = map[int][]bool{}
+}
+
+// Unsure has nothing known of the derivatives by column k.
+func (s *Result) Unsure(k int) {
+	for at := k; at < len(s.Gradient); at += s.Columns {
+		s.Unlike[at] = math.Inf(1)
+	}
+}
+
+// Side notes how far the derivatives of fine, the independent run of s, by column k are from what runs on one side of
+// its variable continue to; x.Near is away by that much. Unless sizes is nil, it also notes what that says of second
+// derivatives. sizes are those of columns.
+func (s *Result) Side(fine *result.Sensitivities, x *Sideways, k int, by float64, sizes []float64) {
+	row := make([]float64, s.Columns)
+	for i, v := range s.Values {
+		from, to := i*s.Columns, (i+1)*s.Columns
+		x.towards(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
+		// The value at the variable itself, by the derivatives on its side: exact for cubics.
+		y := fine.Values[i].Value
+		there := x.Near.Values[i].Value - by*0.5*(row[k]+x.Near.Gradient[from+k])
+		jumps := !(math.Abs(y-there) <= float64(10*v.Error)+float64(1e-6*math.Abs(y)))
+		off := math.Inf(1)
+		if !jumps {
+			off = math.Abs(fine.Gradient[from+k] - row[k])
+		}
+		s.Unlike[from+k] = max(s.Unlike[from+k], off)
+		if sizes != nil {
+			s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
+		}
+	}
+}
+
+// towards fills in what numbers on one side continue to at the variable itself: linearly, or the nearer ones as they
+// are, if these are less far from what they are compared with. Beyond something else, there is no line.
+func (x *Sideways) towards(row, other, near, far []float64) []float64 {
+	for l, y := range other {
+		row[l] = near[l]
+		if z := 2*near[l] - far[l]; math.Abs(z-y) < math.Abs(row[l]-y) {
+			row[l] = z
+		}
+	}
+	return row
+}
+
+// leap notes which derivatives of value i are others, by more than errors, in a row on one side of column k.
+func (s *Result) leap(i, k int, fine, row []float64, jumps bool, sizes []float64) {
+	most := 0.0
+	for l, x := range fine {
+		most = max(most, float64(sizes[l]*math.Abs(x)))
+	}
+	for l, x := range fine {
+		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
+		if s.Errors != nil {
+			off = max(off, float64(10*s.Errors[i*s.Columns+l]))
+		}
+		d := math.Abs(x - row[l])
+		if d <= off || float64(d*sizes[l]) <= float64(PartOfDerivatives*most) {
+			if !jumps || l != k {
+				continue
+			}
+		}
+		at := i*s.Columns + k
+		if s.Leapt[at] == nil {
+			s.Leapt[at] = make([]bool, s.Columns)
+		}
+		s.Leapt[at][l] = true
+	}
+}
