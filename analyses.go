@@ -127,3 +127,45 @@ func (c *Comparison) Forget() { c.engine.Forget() }
 
 // SteadyWork is that of a Runner.
 func (c *Comparison) SteadyWork() SteadyWork { return c.engine.SteadyWork() }
+
+// Batches computes likelihoods of a part of the data at a time, with their gradients: what searches need that take a
+// step after looking at some experiments, or some rows. A Batches belongs to one goroutine.
+type Batches struct {
+	// Variables are what likelihoods are differentiated by, and Columns is their number of elements.
+	Variables []Variable
+	Columns   int
+	// Groups are the observations of each experiment, in file order, without predictions.
+	Groups []Compared
+	// PriorWeight is that of the negative logarithm of the priors in the objective, which are no part of what is
+	// computed here; 0 where it reads none.
+	PriorWeight float64
+
+	model  *Model
+	engine *run.Batches
+}
+
+// Batches prepares runs for parts of the data that an objective reads, which is one as Compare takes it. For any other
+// objective it returns nil. The error carries all that is wrong with the options, as diagnostics.
+func (m *Model) Batches(objective string, opts Options) (*Batches, error) {
+	b, err := m.engine.Batches(objective, m.setup(opts), opts.Threads)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return &Batches{
+		Variables: b.Variables, Columns: b.Columns, Groups: b.Groups, PriorWeight: b.PriorWeight, model: m, engine: b,
+	}, nil
+}
+
+// Run computes the sum over rows of the negative logarithms of their likelihoods, each times how often it counts:
+// counts has the rows of each group, or nil for one that does not count. It adds the gradient to a slice of Columns
+// numbers. Experiments of which no group counts are not run. set gives parameters or initial values other values; see
+// Runner.Set.
+func (b *Batches) Run(
+	ctx context.Context, set []Assignment, counts [][]float64, gradient []float64,
+) (value float64, err error) {
+	list, err := b.model.converted(set)
+	if err != nil {
+		return 0, err
+	}
+	return b.engine.Run(ctx, list, counts, gradient)
+}

@@ -205,6 +205,7 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/fit.md odes":       "TestDocumentsModels",
 		"docs/sample.md odes":    "TestDocumentsModels",
 		"docs/control.md odes":   "TestDocumentsModels",
+		"docs/networks.md odes":  "TestDocumentsModels",
 		"docs/python.md console": "how to install the package: .ci/run",
 		"docs/r.md r":            "r/tests/odes.R", "docs/r.md console": "how to install the package",
 		"docs/tutorial.md odes": "cmd/odes: TestTutorial", "docs/tutorial.md ": "cmd/odes: TestTutorial",

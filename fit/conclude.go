@@ -200,6 +200,9 @@ func outlasting(ctx context.Context) (whole context.Context, end func()) {
 	return whole, func() { stop(); cancel() }
 }
 
+// large is of how many numbers the eigenvalues of Hessians take longer than all else.
+const large = 500
+
 // rounds returns how many exact Hessians polish may ask for: of few numbers, as many as it likes; of many, so many that
 // they take about as long as the search, with its evaluations, did.
 func (e *evaluator) rounds(evaluations int) int {
@@ -210,6 +213,9 @@ func (e *evaluator) rounds(evaluations int) int {
 	n, each := len(e.p.coords), 1
 	if n <= many {
 		return most
+	}
+	if n > large {
+		return 0
 	}
 	if e.p.algorithm == "least_squares" { // an evaluation has the derivatives of all rows
 		rows := 0
@@ -624,6 +630,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Warning, "this fit looked for values with which the data are least likely: nll() is the negative "+
 			"logarithm of the likelihood, which is to be small; turn its sign, or maximize in place of minimize (or "+
 			"the other way round)")
+	}
+	if names := (coach{p}).unusedTraining(); names != nil {
+		note(diag.Note, "%s of fit.algorithm = adam, which is not asked for", are(names))
 	}
 	if names := p.settings.Unchosen; len(names) > 0 {
 		note(diag.Note, "no fit block holds: each has a name (%s) and none was asked for", strings.Join(names, ", "))

@@ -21,8 +21,9 @@ type evaluator struct {
 	gradient   *odes.Runner     // made when it is needed first
 	hessian    *odes.Runner
 	curved     *odes.Runner // second derivatives of the objective and of constraints
-	searching  int          // the number of the search that is made; −1 for none
-	since      time.Time    // it began
+	batches    *odes.Batches
+	searching  int       // the number of the search that is made; −1 for none
+	since      time.Time // it began
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere

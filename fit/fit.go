@@ -47,6 +47,10 @@ type Options struct {
 	Found func(Start)
 	// Iterated, if set, is called after each iteration of the searches of this process, one at a time.
 	Iterated func(Iteration)
+	// Trained are trainings that were stopped, by their Number: these go on to the same bits. Of several with one
+	// number the last counts. Training, if set, is called with one now and then, and where it is stopped.
+	Trained  []Training
+	Training func(Training)
 	// Backend, if set, makes searches and refits elsewhere, and needs the Source of the model. Workers does not count
 	// then.
 	Backend Backend
@@ -61,6 +65,9 @@ type Progress struct {
 	Best  float64 // of the objective so far; NaN where no search has come to a value
 	// Evaluations counts the runs of this process, those of searches that go on included.
 	Evaluations int
+	// Epoch is how many of Epochs the training has made that told last, and Value what it came to; 0 where none did.
+	Epoch, Epochs int
+	Value         float64
 }
 
 // Iteration tells how far a search has come. Of minima that were found once more, with estimates held or data drawn
@@ -109,7 +116,7 @@ type Result struct {
 	Population    *Population // of a model with random effects; nil for others
 	Constraints   []odes.Value
 	Settings      odes.FitSettings
-	Algorithm     string // that was used
+	Algorithm     string // that was used; several in the order of their use, with commas
 	Run           odes.RunSettings
 	Stats         Stats
 	Warnings      []diag.Diagnostic
@@ -221,7 +228,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Settings: p.settings, Algorithm: p.algorithm, Factor: 1, Status: "ok"}
+	out := &Result{Settings: p.settings, Algorithm: coach{p}.algorithms(), Factor: 1, Status: "ok"}
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
 	if err := p.search(ctx, out); errors.Is(err, ErrNoMinimum) {

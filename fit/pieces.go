@@ -31,6 +31,9 @@ func (p *problem) piece(ctx context.Context, e *evaluator, of pieces, number int
 	if of.from != nil {
 		return p.refit(ctx, e, of.from, number)
 	}
+	if by := (coach{p}); by.trains() {
+		return by.trainedFrom(ctx, e, number, of.points[number])
+	}
 	return p.from(ctx, e, number, of.points[number])
 }
 

@@ -200,6 +200,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 			p.settings.Intervals, p.unasked = "wald", true
 		}
 	}
+	if (coach{p}).checkTraining(&l); l.HasErrors() {
+		return nil, l.Err()
+	}
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err
 	}
@@ -224,6 +227,9 @@ func (p *problem) choose(e *evaluator) (string, error) {
 		return "", l.Err()
 	}
 	asked := p.settings.Algorithm
+	if asked == adam && len(p.constraints) == 0 {
+		asked = "auto" // it goes on so
+	}
 	switch {
 	case len(p.constraints) > 0 && asked != "auto" && asked != "sqp":
 		return refuse("the model has constraints, which sqp keeps")

@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"math"
 	"strings"
+
+	"odes.dev/odes/internal/base/optim"
 )
 
 // A search is kept as a line: its JSON, a space, and the checksum of that (CRC-32C, eight hexadecimal digits).
@@ -32,6 +34,7 @@ type kept struct {
 	Seconds     float64    `json:"seconds"`
 	Violated    bool       `json:"violated,omitempty"`
 	Steady      SteadyWork `json:"steady,omitzero"`
+	Training    *int       `json:"training,omitempty"` // it is none, but a training
 }
 
 // WriteStart returns a line that holds a search, for ReadStarts.
@@ -51,14 +54,30 @@ func WriteStart(s Start) string {
 	return string(b) + " " + checksum(string(b)) + "\n"
 }
 
+// keptTraining is a training as it is written down.
+type keptTraining struct {
+	Training *int           `json:"training"` // the number of its search
+	From     []float64      `json:"from"`
+	State    optim.Training `json:"state"`
+}
+
+// WriteTraining returns a line that holds a training, for ReadTrainings.
+func WriteTraining(t Training) string {
+	b, err := json.Marshal(keptTraining{Training: &t.Number, From: t.From, State: t.at})
+	if err != nil { // a number that is none
+		return ""
+	}
+	return string(b) + " " + checksum(string(b)) + "\n"
+}
+
 // DamagedError says that a line of kept searches is not what was written.
 type DamagedError struct{ Line int } // counted from 1
 
 func (e *DamagedError) Error() string { return fmt.Sprintf("line %d is damaged", e.Line) }
 
-// ReadStarts reads what WriteStart wrote, for Options.Done. A last line that was not written to its end is left out:
-// that search is made anew. Any other line whose checksum is not that of its text is a DamagedError.
-func ReadStarts(text string) (list []Start, err error) {
+// whole calls f for each line that was written to its end, without its checksum. A line whose checksum is not that of
+// its text, or that f does not take, is a DamagedError.
+func whole(text string, f func(line []byte) error) error {
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -66,11 +85,39 @@ func ReadStarts(text string) (list []Start, err error) {
 		if !whole {
 			break // it was being written when the process ended
 		}
-		var k kept
 		at := len(line) - checksumDigits - 1
-		if at < 0 || line[at] != ' ' || line[at+1:] != checksum(line[:at]) || json.Unmarshal([]byte(line[:at]),
-			&k) != nil {
-			return nil, &DamagedError{Line: n}
+		if at < 0 || line[at] != ' ' || line[at+1:] != checksum(line[:at]) || f([]byte(line[:at])) != nil {
+			return &DamagedError{Line: n}
+		}
+	}
+	return nil
+}
+
+// ReadTrainings reads what WriteTraining wrote among what WriteStart did, for Options.Trained: see ReadStarts.
+func ReadTrainings(text string) (list []Training, err error) {
+	err = whole(text, func(line []byte) error {
+		var k keptTraining
+		if err := json.Unmarshal(line, &k); err != nil || k.Training == nil {
+			return err // it may be a search
+		}
+		n := len(k.From)
+		if s := &k.State; len(s.X) != n || len(s.M) != n || len(s.V) != n || len(s.Best) != n {
+			return fmt.Errorf("a training of %d numbers has states of others", n)
+		}
+		list = append(list, Training{Number: *k.Training, From: k.From, at: k.State})
+		return nil
+	})
+	return list, err
+}
+
+// ReadStarts reads what WriteStart wrote, for Options.Done; it leaves out what WriteTraining wrote. A last line that
+// was not written to its end is left out: that search is made anew. Any other line whose checksum is not that of its
+// text is a DamagedError.
+func ReadStarts(text string) (list []Start, err error) {
+	err = whole(text, func(line []byte) error {
+		var k kept
+		if err := json.Unmarshal(line, &k); err != nil || k.Training != nil {
+			return err
 		}
 		s := Start{
 			Number: k.Number, Status: k.Status, Why: k.Why, From: k.From, x: k.X, To: k.To, Value: math.NaN(),
@@ -81,6 +128,7 @@ func ReadStarts(text string) (list []Start, err error) {
 			s.Value = *k.Value
 		}
 		list = append(list, s)
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }

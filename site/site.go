@@ -36,7 +36,8 @@ var sections = []struct {
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
 	{"Use", []string{
 		"docs/language", "docs/events", "docs/dosing", "docs/populations", "docs/delays", "docs/composition",
-		"docs/repl", "docs/fit", "docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go", "docs/editors",
+		"docs/repl", "docs/fit", "docs/networks", "docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go",
+		"docs/editors",
 		"docs/limits", "docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",

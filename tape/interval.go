@@ -410,6 +410,32 @@ func enclosedSelect(a, b, c Interval) Interval {
 }
 
 func enclosedFMA(a, b, c Interval) Interval {
+	if a.Lo == a.Hi && a.Lo != 0 && a.Lo-a.Lo == 0 {
+		if r, ok := multiple(a.Lo, b, c); ok {
+			return r
+		}
+	} else if b.Lo == b.Hi && b.Lo != 0 && b.Lo-b.Lo == 0 {
+		if r, ok := multiple(b.Lo, a, c); ok {
+			return r
+		}
+	}
+	return enclosedAny(a, b, c)
+}
+
+// multiple encloses p·b + c for a number p that is not zero, as of the weights of a network there are thousands. It
+// leaves to others what is not finite, and zeros, whose signs it does not know.
+func multiple(p float64, b, c Interval) (r Interval, ok bool) {
+	if p > 0 {
+		r = Interval{math.FMA(p, b.Lo, c.Lo), math.FMA(p, b.Hi, c.Hi)}
+	} else {
+		r = Interval{math.FMA(p, b.Hi, c.Lo), math.FMA(p, b.Lo, c.Hi)}
+	}
+	finite := b.Hi-b.Lo <= math.MaxFloat64 && c.Hi-c.Lo <= math.MaxFloat64 && r.Hi-r.Lo <= math.MaxFloat64
+	return r, finite && r.Lo != 0 && r.Hi != 0
+}
+
+// enclosedAny is enclosedFMA for any operands.
+func enclosedAny(a, b, c Interval) Interval {
 	if enclosedAdd(enclosedMul(a, b), c).unknown() {
 		return anything
 	}

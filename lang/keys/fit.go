@@ -5,9 +5,14 @@ package keys
 type Fit struct {
 	Objective string // of minimize or maximize; "": the choice is open
 	Maximize  bool
-	// Algorithm is "auto", "trust", "lbfgsb" or "sqp".
+	// Algorithm is "auto", "trust", "lbfgsb", "sqp" or "adam".
 	Algorithm string `key:"fit.algorithm"`
-	Starts    int    `key:"fit.starts"`
+	// Rate, Batch, Epochs and Decay are those of adam; 0 where nothing is said.
+	Rate   float64 `key:"fit.rate"`
+	Batch  int     `key:"fit.batch"` // experiments, or rows, of a step
+	Epochs int     `key:"fit.epochs"`
+	Decay  float64 `key:"fit.decay"`
+	Starts int     `key:"fit.starts"`
 	// Points is how the starts are chosen after the first: "lhs", "sobol" or "random".
 	Points  string `key:"fit.points"`
 	Seed    uint64 `key:"fit.seed"`
@@ -47,10 +52,24 @@ var fit = Block{
 			Doc: "those of them that are searched for on a logarithmic scale, or `all`",
 		},
 		{
-			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp"}, Default: "auto",
+			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam"}, Default: "auto",
 			Doc: "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
 				"Newton's method in a trust region) and for anything else of up to 30 numbers (with exact second " +
-				"derivatives), `lbfgsb` for more",
+				"derivatives), `lbfgsb` for more; `adam` for the weights of networks: many small steps along " +
+				"gradients, of parts of the data if so asked, and then what `auto` does",
+		},
+		{
+			Key: "rate", Kind: Number, Range: positive,
+			Doc: "of `adam`: how far a step moves a weight, about, and any other number in parts of its value at the " +
+				"start (0.01 unless said otherwise); how many times all data are gone through (500); and to which " +
+				"part of itself the rate has fallen in the end (0.1)",
+		},
+		{Key: "epochs", Kind: Count},
+		{Key: "decay", Kind: Number, Range: positive},
+		{
+			Key: "batch", Kind: Count,
+			Doc: "of `adam`: how many experiments a step looks at, drawn anew in each epoch, or rows of data in a " +
+				"model without experiments; all unless said otherwise",
 		},
 		{
 			Key: "starts", Kind: Count, Default: "1",

@@ -126,7 +126,9 @@ func (f *squares) model(d []float64) quadratic {
 		for j := range d {
 			f.rest[j] = f.now.Gradient[j] / d[j]
 		}
-		root(f.now.Curvature, n, f.a[m*n:])
+		if rank := root(f.now.Curvature, n, f.a[m*n:]); m+rank < n { // the other rows are zero
+			rows = m + rank
+		}
 	}
 	for i := range rows {
 		for j := range d {
@@ -167,7 +169,11 @@ func (f *squares) minimize(_ []float64, free []int, z []float64, radius float64)
 		}
 	}
 	v := make([]float64, k)
-	bounded := levenberg(m, f.rows, k, b, h, within(radius, held), v)
+	least := levenberg
+	if f.rows+1 < k {
+		least = wide
+	}
+	bounded := least(m, f.rows, k, b, h, within(radius, held), v)
 	for c, j := range free {
 		z[j] = v[c]
 	}
@@ -181,8 +187,8 @@ func within(radius float64, held []float64) float64 {
 }
 
 // root sets the rows of out to those of a matrix L with LᵀL = c, which is symmetric and positive semidefinite: a
-// Cholesky factorisation with pivots. What rounding made negative is left out.
-func root(c []float64, n int, out []float64) {
+// Cholesky factorisation with pivots. What rounding made negative is left out. It returns how many rows are not zero.
+func root(c []float64, n int, out []float64) (rank int) {
 	w := make([]float64, n*n)
 	copy(w, c)
 	most := 0.0
@@ -198,7 +204,7 @@ func root(c []float64, n int, out []float64) {
 		}
 		pivot := w[p*n+p]
 		if pivot <= float64(float64(n)*epsilon*most) {
-			return
+			return k
 		}
 		row := out[k*n : (k+1)*n]
 		r := math.Sqrt(pivot)
@@ -214,4 +220,5 @@ func root(c []float64, n int, out []float64) {
 			w[p*n+j], w[j*n+p] = 0, 0
 		}
 	}
+	return n
 }

@@ -137,37 +137,12 @@ func (c *Comparison) add(
 	var names []string
 	first := len(c.Groups)
 	for i, o := range p.of.Checked.Observations {
-		weight := 0.0
-		for _, l := range terms.Likelihoods {
-			if l.Table == "" || l.Table == o.Table.Name {
-				weight += l.Weight
-			}
-		}
+		weight := weightOf(o, terms)
 		if weight == 0 {
 			continue
 		}
-		g := result.Compared{
-			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
-			Wanted: wanted,
-			T:      o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
-			Data:   slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
-		}
-		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
-			g.Unit = u.String()
-		}
-		g.Limits, g.Table = o.Rows.Limits, declared(o.From)
-		g.Column = slices.IndexFunc(g.Table.Columns, func(c result.DataColumn) bool {
-			return c.Name == o.Rows.Table.Columns[o.Column]
-		})
-		for k := range g.Data {
-			g.Row = append(g.Row, o.Rows.Table.Row(k)-1)
-		}
-		g.Below = make([]bool, len(g.Data))
-		for k, y := range g.Data {
-			if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
-				g.Data[k] = o.Rows.Limits[k]
-			}
-		}
+		g := comparedWith(o, p.name, weight)
+		g.Wanted = wanted
 		name := func(what string) string { return fmt.Sprintf("%s'%d.%s", o.Name, i, what) }
 		names = append(names, name("prediction"))
 		for _, a := range o.Noise.Args {
@@ -204,6 +179,42 @@ func (c *Comparison) add(
 	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
 	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
 	return nil
+}
+
+// weightOf returns the weight that the likelihood of an observation has in an objective.
+func weightOf(o *model.Observation, terms *model.Terms) (weight float64) {
+	for _, l := range terms.Likelihoods {
+		if l.Table == "" || l.Table == o.Table.Name {
+			weight += l.Weight
+		}
+	}
+	return weight
+}
+
+// comparedWith returns what an observation of an experiment is compared with.
+func comparedWith(o *model.Observation, experiment string, weight float64) result.Compared {
+	g := result.Compared{
+		Experiment: experiment, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
+		T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
+		Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
+	}
+	if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
+		g.Unit = u.String()
+	}
+	g.Limits, g.Table = o.Rows.Limits, declared(o.From)
+	g.Column = slices.IndexFunc(g.Table.Columns, func(c result.DataColumn) bool {
+		return c.Name == o.Rows.Table.Columns[o.Column]
+	})
+	for k := range g.Data {
+		g.Row = append(g.Row, o.Rows.Table.Row(k)-1)
+	}
+	g.Below = make([]bool, len(g.Data))
+	for k, y := range g.Data {
+		if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
+			g.Data[k] = o.Rows.Limits[k]
+		}
+	}
+	return g
 }
 
 // declared returns a table of a model as results have it.

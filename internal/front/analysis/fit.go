@@ -163,10 +163,14 @@ func begin(a *Ask, o *fit.Options) error {
 // fitProgress tells of a fit.
 func fitProgress(at fit.Progress) Progress {
 	p := Progress{Phase: at.Phase, Steps: at.Done, Done: float64(at.Done) / float64(max(at.Of, 1)), Best: at.Best}
+	if at.Epochs > 0 && at.Phase == "searches" && at.Done < at.Of {
+		p.Done += float64(at.Epoch) / float64(at.Epochs) / float64(max(at.Of, 1))
+		p.Note = fmt.Sprintf(", epoch %d of %d: %.6g", at.Epoch, at.Epochs, at.Value)
+	}
 	if at.Evaluations == 1 {
-		p.Note = ", 1 run"
+		p.Note += ", 1 run"
 	} else if at.Evaluations > 0 {
-		p.Note = fmt.Sprintf(", %d runs", at.Evaluations)
+		p.Note += fmt.Sprintf(", %d runs", at.Evaluations)
 	}
 	if !math.IsNaN(at.Best) {
 		p.Note += fmt.Sprintf(", best %.8g", at.Best)

@@ -20,8 +20,8 @@ import (
 	"odes.dev/odes/internal/base/output"
 )
 
-// keptStarts is the file of --resume. It holds one line for each search, each with a checksum, behind one that says
-// what they are of.
+// keptStarts is the file of --resume. It holds one line for each search, and for what trainings came to, each with a
+// checksum, behind one that says what they are of.
 type keptStarts struct {
 	mu   sync.Mutex
 	file *os.File
@@ -43,12 +43,16 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 		return nil, err
 	}
 	var damaged *fit.DamagedError
-	if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
+	if o.Done, err = fit.ReadStarts(rest); err == nil {
+		o.Trained, err = fit.ReadTrainings(rest)
+	}
+	if errors.As(err, &damaged) {
 		file.Close()
 		return nil, damagedLine(path, damaged.Line+1)
 	}
 	kept := &keptStarts{file: file}
-	o.Found = kept.add
+	o.Found = func(s fit.Start) { kept.add(fit.WriteStart(s)) }
+	o.Training = func(t fit.Training) { kept.add(fit.WriteTraining(t)) }
 	return kept, nil
 }
 
@@ -176,10 +180,10 @@ func (l *iterationLog) close() error {
 	return output.Wrap(l.file.Name(), l.err)
 }
 
-func (k *keptStarts) add(s fit.Start) {
+func (k *keptStarts) add(line string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, err := k.file.WriteString(fit.WriteStart(s)); err != nil && k.err == nil {
+	if _, err := k.file.WriteString(line); err != nil && k.err == nil {
 		k.err = err
 	}
 }

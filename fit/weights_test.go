@@ -1,0 +1,31 @@
+package fit
+
+import (
+	"slices"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestWeightSizes: steps of a training are measured by 1 for weights and logarithms, and else by values and bounds.
+func TestWeightSizes(t *testing.T) {
+	m, err := odes.Parse("sizes.ode", `
+model Sizes
+time t : [s] from 0 to 1 [s]
+param W[2] = [0.3, -7], b[1] = 0, k = 1e-5 [1/s], l = 3, c[2] = [2, -40] [m], n = 0 in [0, 5]
+state x : [m] = 1 [m]
+x' = -k*x + l*(tanh(W[1] + b[1]) + W[2])*c[1]/1 [s] + n*c[2]/1 [s]
+objective J = final(x)/1 [m]
+fit { over = [W, b, k, l, c, n]  log = [l]  algorithm = adam }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProblem(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := (coach{p}).weightSizes(p.start), []float64{1, 1, 1, 1e-5, 1, 2, 40, 5}; !slices.Equal(got, want) {
+		t.Errorf("sizes %v, not %v", got, want)
+	}
+}
