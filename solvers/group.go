@@ -522,7 +522,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 		return nil
 	default:
 		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
-		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) || s.cameWith(m) {
+		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) || cameWith(s, m) {
 			return nil
 		}
 	}
@@ -550,7 +550,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 
 // cameWith reports whether the root of m is that of an event of the group that has happened: it is found before the
 // body of that one, and stays where it was whatever the body does to the condition.
-func (s *Solver) cameWith(m *member) bool {
+func cameWith(s *Solver, m *member) bool {
 	return s.jumped && slices.ContainsFunc(s.fired, func(x member) bool {
 		return x.guard >= 0 && !s.apartAt(s.t, s.yg, s.dg, s.mg, &x, m)
 	})

@@ -26,7 +26,8 @@ func TestBothSides(t *testing.T) {
 		// Both events come at the root of one condition, which the body of g moves off it: e comes with g all the same.
 		"one condition": {
 			"time t from 0 to 3\nparam a = 0, k = 0.5\nstate y = 1\nalg z = 1\n0 = z + z^3 - y - 1\ny' = -k*z\n" +
-				"event e when y < 0.5 { y += 1 }\nevent g when y < 0.5 priority 2 { y *= 1 + a }\nobjective J = final(y)",
+				"event e when y < 0.5 { y += 1 }\nevent g when y < 0.5 priority 2 { y *= 1 + a }\n" +
+				"objective J = final(y)",
 			map[string]bool{"a": true, "k": true},
 		},
 	} {
