@@ -21,7 +21,19 @@ type Fit struct {
 	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
 	// a common factor, which the residuals tell.
 	Scatter string `key:"fit.scatter"`
+	// Shooting is how searches divide runs into parts that begin with values of their own.
+	Shooting Shooting
 }
+
+// Shooting says into which parts multiple shooting divides a run. The zero value does not.
+type Shooting struct {
+	Auto     bool      // where a search by whole runs does not come to a good end
+	Segments int       // so many of about the same length
+	Times    []float64 // where parts begin, in the unit of time
+}
+
+// On reports whether runs are to be divided.
+func (s *Shooting) On() bool { return s.Auto || s.Segments > 0 || len(s.Times) > 0 }
 
 // fit is the fit block.
 var fit = Block{
@@ -80,6 +92,12 @@ var fit = Block{
 			Key: "scatter", Kind: Word, Words: []string{"known", "estimated"}, Default: "known",
 			Doc: "`known` unless said otherwise: the standard deviations in the model are right; `estimated`: they " +
 				"are so up to one factor, which the residuals tell",
+		},
+		{
+			Key: "shooting", Kind: Own, Words: []string{"off", "auto"}, Default: "off",
+			Doc: "for fits that start far away: a number of parts into which each run is divided, `D.time` or other " +
+				"times at which they begin, `auto` (where a search by whole runs does not come to a good end) or, " +
+				"unless said otherwise, `off`",
 		},
 	},
 }

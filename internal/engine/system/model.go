@@ -64,6 +64,9 @@ func New(checked *model.Model, list *diag.List) *Model {
 	return newModel(checked, f, list)
 }
 
+// NewFamily is New for a model that others will share with, as Experiment makes them.
+func NewFamily(checked *model.Model, list *diag.List) *Model { return newModel(checked, newFamily(), list) }
+
 // Experiment compiles one of the experiments of m, which shares with m and the others what they have in common. It
 // returns nil when it adds errors to list.
 func (m *Model) Experiment(checked *model.Model, list *diag.List) *Model {
