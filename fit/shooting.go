@@ -618,7 +618,7 @@ func (s *shooting) level(ctx context.Context, q *joint, weight float64, most int
 	return q
 }
 
-// exact joins the parts: steps that close all gaps to first order.
+// exact joins the parts: steps that close all gaps to first order, until they are as small as runs can tell.
 func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 	merit := func(q *joint) float64 { return q.value + float64(weight/2*q.gaps) }
 	damping := 1e-6
@@ -631,7 +631,8 @@ func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 			if err != nil {
 				continue
 			}
-			if next, err = s.moved(ctx, q, border, starts); err == nil && merit(next) < merit(q) {
+			next, err = s.moved(ctx, q, border, starts)
+			if err == nil && (merit(next) < merit(q) || next.most < q.most/2 && near(next.value, q.value, 1e-7)) {
 				break
 			}
 			next = nil
@@ -639,17 +640,20 @@ func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 		if next == nil {
 			return q
 		}
-		gained := merit(q) - merit(next)
+		last := q
 		q = next
 		s.tells(q, math.Inf(1))
 		s.passOn(q)
 		damping = max(damping/10, 1e-12)
-		if q.most < joined && gained <= 1e-8*(1+math.Abs(q.value)) {
+		if q.most < joined && near(last.value, q.value, 1e-8) && (q.most < 1e-14 || q.most > last.most/4) {
 			break
 		}
 	}
 	return q
 }
+
+// near reports whether values differ by no more than a part of their size.
+func near(a, b, part float64) bool { return math.Abs(a-b) <= part*(1+math.Abs(b)) }
 
 // joined is the largest gap, relative to the size of a state, of parts that are one run.
 const joined = 1e-9
