@@ -121,6 +121,9 @@ func (m *Model) Span(experiment int, opts Options) (from, to float64, due []floa
 // anything else.
 func (m *Model) Observed(experiment int, observation string) int { return m.engine.Observed(experiment, observation) }
 
+// IsNode reports whether one of the names of a Node stands for a discrete.
+func IsNode(name string) bool { return run.IsNode(name) }
+
 // Ends are the values at the end of a window, and their derivatives. The next run overwrites them.
 func (c *Comparison) Ends() Rows { return c.engine.Ends }
 

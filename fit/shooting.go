@@ -42,6 +42,7 @@ type chain struct {
 	node       odes.Node
 	size       int       // of a node: numbers that are unknowns
 	scale      []float64 // [size]: typical sizes of these
+	chosen     bool      // the data chose the labels of the parts
 	parts      []*stretch
 }
 
@@ -562,9 +563,14 @@ func (s *shooting) moved(ctx context.Context, q *joint, border []float64, starts
 	return s.at(ctx, x, nodes)
 }
 
-// passOn hands the labels at the ends of parts on, and reports whether some have changed.
-func (s *shooting) passOn(q *joint) (changed bool) {
+// passOn hands the labels at the ends of parts on, and reports whether some have changed. Those that data chose stay
+// while parts are far from being joined.
+func (s *shooting) passOn(q *joint, weight float64) (changed bool) {
+	const chosen = 100 // the weight up to which they stay
 	for i, c := range s.chains {
+		if c.chosen && weight < chosen {
+			continue
+		}
 		for k := 1; k < len(c.parts); k++ {
 			left := q.at[i][k-1].ends[c.size:]
 			changed = changed || !slices.Equal(c.parts[k].left, left)
@@ -593,8 +599,13 @@ func (s *shooting) level(ctx context.Context, q *joint, weight float64, most int
 			if err != nil {
 				continue
 			}
-			if next, err = s.moved(ctx, q, border, starts); err == nil && merit(next) < merit(q) {
-				break
+			if next, err = s.moved(ctx, q, border, starts); err == nil {
+				if merit(next) < merit(q) {
+					break
+				}
+				if near(merit(next), merit(q), 1e-7) { // there is nothing to be gained at this weight
+					return q
+				}
 			}
 			next = nil
 		}
@@ -605,7 +616,7 @@ func (s *shooting) level(ctx context.Context, q *joint, weight float64, most int
 		q = next
 		s.tells(q, weight)
 		damping = max(damping/5, 1e-12)
-		if s.passOn(q) {
+		if s.passOn(q, weight) { // what was computed is of others
 			if again, err := s.at(ctx, q.x, q.nodes); err == nil {
 				q = again
 				continue
@@ -643,7 +654,7 @@ func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 		last := q
 		q = next
 		s.tells(q, math.Inf(1))
-		s.passOn(q)
+		s.passOn(q, weight)
 		damping = max(damping/10, 1e-12)
 		if q.most < joined && near(last.value, q.value, 1e-8) && (q.most < 1e-14 || q.most > last.most/4) {
 			break
@@ -669,11 +680,11 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 		return nil, false, err
 	}
 	s.findQuiet(q)
-	s.passOn(q)
 	weight := 0.1
+	s.passOn(q, weight)
 	for ; weight < 1e11 && ctx.Err() == nil; weight *= 10 {
 		q = s.level(ctx, q, weight, 15, 1e-3)
-		if q.most < 1e-5 && weight > 1e3 {
+		if weight > 1e3 && (q.most < 1e-5 || float64(weight*q.gaps) < 1e-6) {
 			break
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"odes.dev/odes"
 )
 
 // readings are the observations of an element of a state.
@@ -139,6 +141,7 @@ func (s *shooting) nodes(ctx context.Context, x []float64, forced bool) ([][][]f
 			}
 		}
 		s.sizes(c, list, seen)
+		s.choose(ctx, c, x, list)
 		all = append(all, list)
 	}
 	s.sweeps++
@@ -164,6 +167,45 @@ func (s *shooting) labels(c *chain, k int) []float64 {
 		n += m
 	}
 	return make([]float64, n)
+}
+
+// choose gives the parts of a chain those labels by which the data in them are likeliest, of the few that the parts
+// have: whether a heater is on at a node, the data there tell better than a run that is out of phase.
+func (s *shooting) choose(ctx context.Context, c *chain, x []float64, nodes [][]float64) {
+	const few = 6
+	var all [][]float64
+	c.chosen = false
+	discretes := 0 // labels that are values of discretes come first
+	for i, name := range c.node.Labels {
+		if odes.IsNode(name) {
+			discretes += c.node.Marks[i]
+		}
+	}
+	if discretes == 0 {
+		return
+	}
+	for _, part := range c.parts[1:] {
+		own := part.left[:discretes]
+		if !slices.ContainsFunc(all, func(l []float64) bool { return slices.Equal(l, own) }) {
+			all = append(all, slices.Clone(own))
+		}
+	}
+	if len(all) < 2 || len(all) > few {
+		return
+	}
+	c.chosen = true
+	for k, part := range c.parts[1:] {
+		first, best := part.left, math.Inf(1)
+		for _, labels := range all {
+			part.left = append(slices.Clone(labels), first[discretes:]...)
+			if out, err := part.run(ctx, x, nodes[k+1]); err == nil && out.value < best {
+				first, best = part.left, out.value
+			}
+		}
+		part.left = first
+	}
+	s.sweeps += len(all)
+	s.e.n += len(all)
 }
 
 // start returns the values of a node at the start of the run, where its run fails.

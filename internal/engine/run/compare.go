@@ -57,7 +57,7 @@ func (m *Model) rowModels() ([]*comparedPart, error) {
 		var list diag.List
 		add := func(name string, at int, of *Model) {
 			checked := *of.Checked
-			rowObjectives(&checked, false)
+			rowObjectives(&checked, nil)
 			if len(checked.Objectives) == 0 {
 				return
 			}

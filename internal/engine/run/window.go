@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"odes.dev/odes/internal/engine/explain"
@@ -42,6 +43,9 @@ type windows struct {
 
 // nodePrefix begins the names of params that stand for the values of discretes at the start of a window.
 const nodePrefix = "node_of_"
+
+// IsNode reports whether one of the names of a Node stands for a discrete.
+func IsNode(name string) bool { return strings.HasPrefix(name, nodePrefix) }
 
 // CodeShooting is the code of what multiple shooting cannot do.
 const CodeShooting diag.Code = "shooting"
@@ -248,7 +252,7 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	p := &comparedPart{name: name, at: w.Experiment, ends: rowObjectives(checked, true)}
+	p := &comparedPart{name: name, at: w.Experiment, ends: rowObjectives(checked, nodeOf(of.Checked))}
 	var compiled *system.Model
 	if first := m.windows.first[w.Experiment]; first != nil {
 		compiled = first.Experiment(checked, &list)
@@ -266,9 +270,9 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 	return p, nil
 }
 
-// rowObjectives makes the rows of observations objectives of a model, and returns the names of those of the values at
-// the end, where these are asked for.
-func rowObjectives(c *model.Model, ends bool) (names []string) {
+// rowObjectives makes the rows of observations objectives of a model, and returns the names of those that are the
+// values of some symbols at the end.
+func rowObjectives(c *model.Model, ends []*model.Symbol) (names []string) {
 	c.Objectives, c.Totals, c.Experiments = nil, nil, nil
 	for i, o := range c.Observations {
 		add := func(what string, e model.Expr) {
@@ -282,20 +286,7 @@ func rowObjectives(c *model.Model, ends bool) (names []string) {
 		}
 		add("term", o.Rows.Term)
 	}
-	if !ends {
-		return nil
-	}
-	label := labels(c)
-	var list, late []*model.Symbol
-	list = append(list, c.Differential()...)
-	for _, s := range assigned(c) {
-		if label[s] {
-			late = append(late, s)
-		} else {
-			list = append(list, s)
-		}
-	}
-	for _, s := range append(append(list, late...), c.States[len(c.Rates):]...) {
+	for _, s := range ends {
 		name := "end'" + s.Name
 		names = append(names, name)
 		ref := model.Seal(&model.Ref{Base: model.NewBase(s.Type, s.Span), Sym: s})
@@ -303,6 +294,21 @@ func rowObjectives(c *model.Model, ends bool) (names []string) {
 			&model.Functional{Base: model.NewBase(s.Type, s.Span), Kind: model.Final, Body: ref})})
 	}
 	return names
+}
+
+// nodeOf returns what the values at the end of a window are those of, in the order of Node.
+func nodeOf(c *model.Model) []*model.Symbol {
+	label := labels(c)
+	list := slices.Clone(c.Differential())
+	var late []*model.Symbol
+	for _, s := range assigned(c) {
+		if label[s] {
+			late = append(late, s)
+		} else {
+			list = append(list, s)
+		}
+	}
+	return slices.Concat(list, late, c.States[len(c.Rates):])
 }
 
 // within returns the model of a window: its times, its rows of data, and discretes that begin with params.
