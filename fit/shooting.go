@@ -563,18 +563,28 @@ func (s *shooting) moved(ctx context.Context, q *joint, border []float64, starts
 	return s.at(ctx, x, nodes)
 }
 
-// passOn hands the labels at the ends of parts on, and reports whether some have changed. Those that data chose stay
-// while parts are far from being joined.
-func (s *shooting) passOn(q *joint, weight float64) (changed bool) {
-	const chosen = 100 // the weight up to which they stay
+// passOn hands the labels at the ends of parts on, and reports whether some have changed. Where data chose those that
+// parts have, they stay while parts are far from being joined, and then as long as the data speak against others.
+func (s *shooting) passOn(ctx context.Context, q *joint, weight float64) (changed bool) {
+	const stay, speak, enough = 100, 1e6, 1 // weights, and a difference in the objective
 	for i, c := range s.chains {
-		if c.chosen && weight < chosen {
+		if c.chosen && weight < stay {
 			continue
 		}
 		for k := 1; k < len(c.parts); k++ {
-			left := q.at[i][k-1].ends[c.size:]
-			changed = changed || !slices.Equal(c.parts[k].left, left)
-			c.parts[k].left = left
+			part, left := c.parts[k], q.at[i][k-1].ends[c.size:]
+			if slices.Equal(part.left, left) {
+				continue
+			}
+			own := part.left
+			part.left = left
+			if c.chosen && weight < speak {
+				if out, err := part.run(ctx, q.x, q.nodes[i][k]); err != nil || out.value > q.at[i][k].value+enough {
+					part.left = own
+					continue
+				}
+			}
+			changed = true
 		}
 	}
 	return changed
@@ -616,7 +626,7 @@ func (s *shooting) level(ctx context.Context, q *joint, weight float64, most int
 		q = next
 		s.tells(q, weight)
 		damping = max(damping/5, 1e-12)
-		if s.passOn(q, weight) { // what was computed is of others
+		if s.passOn(ctx, q, weight) { // what was computed is of others
 			if again, err := s.at(ctx, q.x, q.nodes); err == nil {
 				q = again
 				continue
@@ -654,9 +664,9 @@ func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 		last := q
 		q = next
 		s.tells(q, math.Inf(1))
-		s.passOn(q, weight)
+		s.passOn(ctx, q, weight)
 		damping = max(damping/10, 1e-12)
-		if q.most < joined && near(last.value, q.value, 1e-8) && (q.most < 1e-14 || q.most > last.most/4) {
+		if q.most < joined && near(last.value, q.value, 1e-7) && (q.most < 1e-14 || q.most > last.most/4) {
 			break
 		}
 	}
@@ -681,7 +691,7 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 	}
 	s.findQuiet(q)
 	weight := 0.1
-	s.passOn(q, weight)
+	s.passOn(ctx, q, weight)
 	for ; weight < 1e11 && ctx.Err() == nil; weight *= 10 {
 		q = s.level(ctx, q, weight, 15, 1e-3)
 		if weight > 1e3 && (q.most < 1e-5 || float64(weight*q.gaps) < 1e-6) {
