@@ -32,6 +32,7 @@ type evaluator struct {
 	kinks  int // that are absolute values
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
+	far    [2]*shooting
 	n      int        // evaluations, and failures among them
 	bad    int
 }

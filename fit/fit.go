@@ -115,6 +115,8 @@ type Result struct {
 	Run           odes.RunSettings
 	Stats         Stats
 	Warnings      []diag.Diagnostic
+
+	strays string // that the model does not follow its data, in words; "" where nothing is to be said
 }
 
 // Stats count the work of a fit.

@@ -197,6 +197,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err
 	}
+	if on := &p.settings.Shooting; on.On() && !on.Auto {
+		if _, err := p.shooter(e, false); err != nil {
+			return nil, err
+		}
+	}
 	if s.Intervals == "bootstrap" && (!p.squares || len(p.constraints) > 0) {
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.intervals = bootstrap draws rows of data, and is for "+
 			"likelihoods of data without constraints")

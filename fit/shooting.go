@@ -29,10 +29,10 @@ type shooting struct {
 	lo, hi []float64
 	// quiet marks what no prediction and no end of a part depends on, such as standard deviations. Parts that are not
 	// joined yet can come as close to the data as they like, so these are held until the parts are joined.
-	quiet   []bool
-	workers int
-
-	sweeps, failures, iterations int
+	quiet      []bool
+	workers    int
+	otherwise  bool // into fewer parts than were asked for
+	iterations int
 }
 
 // chain is the run of an experiment in parts.
@@ -80,8 +80,25 @@ type piece struct {
 	value  float64
 }
 
-// shooter divides the runs of a fit. It returns an error that names what cannot be divided.
-func (p *problem) shooter(e *evaluator) (*shooting, error) {
+// shooter divides the runs of a fit: as the settings say, or once more in another way. It returns an error that names
+// what cannot be divided.
+func (p *problem) shooter(e *evaluator, otherwise bool) (*shooting, error) {
+	to := &e.far[0]
+	if otherwise {
+		to = &e.far[1]
+	}
+	if *to == nil {
+		s, err := p.divided(e, otherwise)
+		if err != nil {
+			return nil, err
+		}
+		*to = s
+	}
+	return *to, nil
+}
+
+// divided is shooter without memory.
+func (p *problem) divided(e *evaluator, otherwise bool) (*shooting, error) {
 	refuse := func(why string) (*shooting, error) {
 		var l diag.List
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.shooting: %s", why)
@@ -96,7 +113,7 @@ func (p *problem) shooter(e *evaluator) (*shooting, error) {
 	case p.settings.Warm:
 		return refuse("the model has steady states, and a part of a run has none")
 	}
-	s := &shooting{p: p, e: e, workers: 1, quiet: make([]bool, len(p.coords))}
+	s := &shooting{p: p, e: e, otherwise: otherwise, workers: 1, quiet: make([]bool, len(p.coords))}
 	if p.settings.Starts == 1 || p.opts.workers() == 1 {
 		s.workers = p.opts.workers()
 	}
@@ -115,6 +132,9 @@ func (p *problem) shooter(e *evaluator) (*shooting, error) {
 			return nil, err
 		}
 		s.chains = append(s.chains, c)
+	}
+	if !slices.ContainsFunc(s.chains, func(c *chain) bool { return len(c.parts) > 1 }) {
+		return refuse("none of the times at which parts are to begin lies within the run")
 	}
 	return s, nil
 }
@@ -200,7 +220,7 @@ func (s *shooting) cuts(c *chain, from, to float64, due []float64) (list []float
 			list = append(list, t)
 		}
 	}
-	if len(asked.Times) > 0 {
+	if len(asked.Times) > 0 && !s.otherwise {
 		own := slices.Clone(asked.Times)
 		slices.Sort(own)
 		for _, t := range own {
@@ -217,8 +237,14 @@ func (s *shooting) cuts(c *chain, from, to float64, due []float64) (list []float
 		return list
 	}
 	n := asked.Segments
+	if len(asked.Times) > 0 {
+		n = len(asked.Times)
+	}
 	if n == 0 {
 		n = max(4, min(len(times)/5, 60))
+	}
+	if s.otherwise {
+		n = max(2, (3*n+2)/4)
 	}
 	length := (to - from) / float64(n)
 	for k := 1; k < n; k++ {
@@ -356,7 +382,6 @@ func (x *stretch) run(ctx context.Context, border, node []float64) (out piece, e
 
 // at makes the runs of all parts at a place.
 func (s *shooting) at(ctx context.Context, x []float64, nodes [][][]float64) (*joint, error) {
-	s.sweeps++
 	s.e.n++
 	defer s.p.evaluated()
 	q := &joint{x: x, nodes: nodes}
@@ -397,7 +422,6 @@ func (s *shooting) at(ctx context.Context, x []float64, nodes [][][]float64) (*j
 	}
 	for _, err := range errs {
 		if err != nil {
-			s.failures++
 			s.e.bad++
 			return nil, err
 		}
@@ -417,7 +441,6 @@ func (s *shooting) at(ctx context.Context, x []float64, nodes [][][]float64) (*j
 		}
 	}
 	if !(q.value-q.value == 0 && q.gaps-q.gaps == 0) {
-		s.failures++
 		s.e.bad++
 		return nil, errors.New("the objective has no value")
 	}
@@ -679,15 +702,15 @@ func near(a, b, part float64) bool { return math.Abs(a-b) <= part*(1+math.Abs(b)
 // joined is the largest gap, relative to the size of a state, of parts that are one run.
 const joined = 1e-9
 
-// search moves from x until the parts join. It returns where they do, and whether they did.
-func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []float64, ok bool, err error) {
+// search moves from x until the parts join, and returns where.
+func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []float64, err error) {
 	nodes, err := s.nodes(ctx, x, forced)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	q, err := s.at(ctx, x, nodes)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	s.findQuiet(q)
 	weight := 0.1
@@ -699,9 +722,9 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 		}
 	}
 	if q = s.exact(ctx, q, weight); ctx.Err() != nil {
-		return nil, false, ctx.Err()
+		return nil, ctx.Err()
 	}
-	return q.x, q.most < 1e-6, nil
+	return q.x, nil
 }
 
 // findQuiet notes which coordinates no prediction depends on.

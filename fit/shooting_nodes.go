@@ -99,6 +99,9 @@ func (s *shooting) nodes(ctx context.Context, x []float64, forced bool) ([][][]f
 	for _, c := range s.chains {
 		seen := s.readings(c)
 		list := make([][]float64, len(c.parts))
+		for _, part := range c.parts {
+			part.left = nil // a search depends on nothing that was before
+		}
 		var run []float64 // the node of the run
 		var failed error
 		for k, part := range c.parts {
@@ -144,7 +147,6 @@ func (s *shooting) nodes(ctx context.Context, x []float64, forced bool) ([][][]f
 		s.choose(ctx, c, x, list)
 		all = append(all, list)
 	}
-	s.sweeps++
 	s.e.n++
 	return all, nil
 }
@@ -204,7 +206,6 @@ func (s *shooting) choose(ctx context.Context, c *chain, x []float64, nodes [][]
 		}
 		part.left = first
 	}
-	s.sweeps += len(all)
 	s.e.n += len(all)
 }
 

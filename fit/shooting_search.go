@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -10,13 +11,9 @@ import (
 // fromAfar is a search that may begin far away: by parts of runs, or, where it is auto, by whole runs and then by parts
 // if these do not lead to a good end.
 func (p *problem) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Result, error) {
-	s, err := p.shooter(e)
-	if err != nil {
-		return optim.Result{}, err
-	}
 	b := p.bounds()
 	var best optim.Result
-	var failed error // of the first search by whole runs
+	var failed error // the first
 	found := false
 	keep := func(r optim.Result, err error) (well bool) {
 		if err != nil || r.X == nil || math.IsNaN(r.Value) {
@@ -33,23 +30,32 @@ func (p *problem) fromAfar(ctx context.Context, e *evaluator, x []float64) (opti
 	}
 	whole := func() bool {
 		r, err := p.minimise(ctx, e, x, b)
-		failed = err
+		failed = cmp.Or(failed, err)
 		return keep(r, err)
 	}
-	parts := func(forced bool) bool {
-		s.iterations = 0
-		to, _, err := s.search(ctx, x, forced)
-		best.Iterations += s.iterations
-		if err != nil {
-			return false
+	parts := func(otherwise, forced bool) func() bool {
+		return func() bool {
+			s, err := p.shooter(e, otherwise)
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				return false
+			}
+			if !forced && !s.hides() {
+				return false
+			}
+			s.iterations = 0
+			to, err := s.search(ctx, x, forced)
+			best.Iterations += s.iterations
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				return false
+			}
+			return keep(p.minimise(ctx, e, to, b))
 		}
-		return keep(p.minimise(ctx, e, to, b))
 	}
-	attempts := []func() bool{
-		func() bool { return parts(true) }, func() bool { return s.hides() && parts(false) }, whole,
-	}
+	attempts := []func() bool{parts(false, true), parts(false, false), parts(true, true), whole}
 	if p.settings.Shooting.Auto {
-		attempts = append([]func() bool{whole}, attempts[:2]...)
+		attempts = []func() bool{whole, parts(false, true), parts(false, false), parts(true, true)}
 	}
 	for _, attempt := range attempts {
 		if attempt() || ctx.Err() != nil {
@@ -57,10 +63,7 @@ func (p *problem) fromAfar(ctx context.Context, e *evaluator, x []float64) (opti
 		}
 	}
 	if !found {
-		if failed == nil {
-			failed = ctx.Err()
-		}
-		return optim.Result{Status: optim.Failed}, failed
+		return optim.Result{Status: optim.Failed}, cmp.Or(ctx.Err(), failed)
 	}
 	return best, nil
 }
@@ -108,4 +111,16 @@ func (p *problem) follows(ctx context.Context, e *evaluator, x []float64) bool {
 		}
 	}
 	return n == 0 || squares <= n*(1+6*math.Sqrt(2/n))
+}
+
+// strays says in words that the model does not follow its data at the best point of a fit by parts; "" where it does.
+func (p *problem) strays(ctx context.Context, e *evaluator, x []float64) string {
+	if !p.settings.Shooting.On() || p.follows(ctx, e, x) {
+		return ""
+	}
+	if _, err := p.shooter(e, false); err != nil {
+		return "the residuals are more than noise, and runs were not divided: " + reason(err)
+	}
+	return "the residuals are more than the noise that the model says: there may be a lower minimum elsewhere, or the " +
+		"model is not that of the data; another number of parts, fit.shooting, or more starts can tell"
 }

@@ -90,8 +90,9 @@ func windowless(c *model.Model) error {
 	}
 	for _, e := range c.Events {
 		switch name := e.Name; {
-		case e.Hidden && !e.Settles && !e.After, e.Execution != nil, e.Pending:
-			refuse(e.Span, "an event with a delay, %s, may wait from one to the next", name)
+		case e.Hidden && !e.Settles && !e.After: // of another event
+		case e.Slot != nil:
+			refuse(e.Span, "%s has a delay: it may wait from one to the next", name)
 		case e.After: // it reads the end of the whole run, and no part does
 		case e.Settles, e.Resumes:
 			refuse(e.Span, "a steady state is none of a part of a run")
