@@ -33,7 +33,7 @@ type evaluator struct {
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
 	far    [2]*shooting
-	n      int        // evaluations, and failures among them
+	n      int // evaluations, and failures among them
 	bad    int
 }
 

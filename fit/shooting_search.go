@@ -83,6 +83,9 @@ func (s *shooting) hides() bool {
 // is not the lowest mostly does. A model that is wrong fails it as well: then other searches are for nothing, but what
 // comes of them is no worse.
 func (p *problem) follows(ctx context.Context, e *evaluator, x []float64) bool {
+	if e.comparison == nil {
+		return true // nothing is known
+	}
 	if e.at(ctx, x) != nil {
 		return false
 	}
