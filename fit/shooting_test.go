@@ -38,6 +38,7 @@ var fars = []farCase{{
 	observe: "x", over: "s, r, b, initial(x), initial(z)", truth: map[string]float64{"s": 10, "r": 28, "b": 2.5},
 	start: map[string]float64{"s": 13, "r": 23, "b": 2.2}, to: 10, rows: 100, shooting: []string{"D.time"},
 	more: "log = [s, r, b]",
+	easy: true,
 }, {
 	name: "heater with hysteresis: a discrete that chooses",
 	model: "param power = 3 in [0.5, 10], loss = 0.1 in [0.01, 1]\nstate x = 20\ndiscrete on = 1\n" +
@@ -55,7 +56,7 @@ var fars = []farCase{{
 	model: "param k = 1 in [0.05, 10], q = 0.5 in [0.1, 2]\nstate x = 1, v = 0\ndiscrete sum = 0\nalg f = -1\n" +
 		"0 = f + k*x^3 + x\nx' = v\nv' = f + 0.02*sum\nevent push every 4 from 2 { v += q  sum += q*k }\n",
 	observe: "x", over: "k, q", truth: map[string]float64{"k": 1, "q": 0.5},
-	start: map[string]float64{"k": 1.5, "q": 0.3}, to: 40, rows: 160, shooting: []string{"16"},
+	start: map[string]float64{"k": 1.5, "q": 0.3}, to: 24, rows: 96, shooting: []string{"10"}, easy: true,
 }}
 
 // text returns the model with data, or without.
