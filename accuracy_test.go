@@ -89,11 +89,11 @@ func TestErrorEstimates(t *testing.T) {
 	entry := fmt.Sprintf("%d,%03d\nderivatives). %.1f %% of them are within a factor of ten of the true error. "+
 		"Ten times the estimate bounds %.1f %% of the\nerrors.", entries/1000, entries%1000,
 		100*float64(sharp)/float64(entries), 100*float64(bounded)/float64(entries))
-	if text, err := os.ReadFile("docs/methods.md"); err != nil || !strings.Contains(string(text), entry) {
-		t.Errorf("docs/methods.md does not say %q (%v)", entry, err)
+	if text, err := os.ReadFile("docs/methods-trust.md"); err != nil || !strings.Contains(string(text), entry) {
+		t.Errorf("docs/methods-trust.md does not say %q (%v)", entry, err)
 	}
 	if n := len(files); n != 19 {
-		t.Errorf("docs/methods.md says 19 models, there are %d", n)
+		t.Errorf("docs/methods-trust.md says 19 models, there are %d", n)
 	}
 	if entries < 1000 || float64(bounded) < 0.95*float64(entries) || float64(sharp) < 0.95*float64(entries) {
 		t.Errorf("of %d estimates %d bound the error and %d are within a factor of ten", entries, bounded, sharp)

@@ -21,7 +21,7 @@ type VerifyOptions struct {
 // its code nor its order of evaluation: complex steps along random directions over the recorded steps,
 // and another sensitivity mode. It compares values, derivatives and events with those of an independent
 // run. Second derivatives are checked too, where the settings ask for them. The methods are described in
-// docs/methods.md.
+// docs/methods-derivatives.md.
 func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
 	return verify.Gradient(ctx, m.engine, m.setup(opts), verify.Options(how))
 }

@@ -57,7 +57,7 @@ func run() error {
 		"; with -precision one diagram; with -stiff some, with commas between")
 	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and "+
 		"its figures")
-	prices := flag.Bool("prices", false, "measure what each default costs, and write the table of docs/methods.md")
+	prices := flag.Bool("prices", false, "measure what each default costs: a table of docs/methods-steps.md")
 	other := flag.String("against", "", "compare the examples with this command, odes of another version, and print it")
 	stiff := flag.Bool("stiff", false, "measure error against time of stiff models instead, and write docs/stiff.md "+
 		"and its figures")
@@ -68,7 +68,7 @@ func run() error {
 	growth := flag.Bool("growth", false, "measure how cost grows, and write that section of docs/benchmarks.md and "+
 		"its figures")
 	species := flag.String("species", "", "measure networks of 1,000 to 10,000 species drawn with these seeds, with "+
-		"commas between, and write the table of docs/methods.md")
+		"commas between, and write the table of docs/methods-linear.md")
 	drawn := flag.Bool("draw", false, "draw the figures of docs/precision.md, docs/stiff.md, docs/families.md and "+
 		"growth in docs/benchmarks.md anew, from their tables of numbers")
 	flag.Parse()
@@ -106,11 +106,11 @@ func run() error {
 		r.core = ""
 	}
 	if *prices {
-		return writePrices(cmp.Or(*out, "docs/methods.md"))
+		return writePrices(cmp.Or(*out, "docs/methods-steps.md"))
 	}
 	if *species != "" {
 		r.rounds = cmp.Or(r.rounds, 2)
-		return r.writeSpecies(cmp.Or(*out, "docs/methods.md"), *species)
+		return r.writeSpecies(cmp.Or(*out, "docs/methods-linear.md"), *species)
 	}
 	if *other != "" {
 		r.rounds = cmp.Or(r.rounds, 7)

@@ -40,8 +40,8 @@ func models() ([]string, error) {
 
 func exampleName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".ode") }
 
-// writePrices measures what each default costs on each example, and writes the table of docs/methods.md: least times of
-// whole gradients by one Runner, which take turns.
+// writePrices measures what each default costs on each example, and writes the table of docs/methods-steps.md: least
+// times of whole gradients by one Runner, which take turns.
 func writePrices(page string) error {
 	list, err := models()
 	if err != nil {

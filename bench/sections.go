@@ -222,7 +222,7 @@ is the norm of the gradient.
 	standings(b, entrants, "PETSc", ms, "ms")
 	fmt.Fprint(b, `On 64 × 64 points, ten steps are made by Crank–Nicolson's scheme, as in PETSc's tutorials. The
 steps are short: the diagonal of the matrix dominates, and odes makes no factors
-([methods](methods.md#linear-equations)). It solves stages to rounding, and PETSc to 1e-8, with
+([methods](methods-linear.md#linear-equations)). It solves stages to rounding, and PETSc to 1e-8, with
 factors by default. The last row is PETSc's when it is told to take GMRES with ILU(0).
 
 `)

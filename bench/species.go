@@ -91,7 +91,7 @@ func (j *job) drawn() (out drawnGradient, err error) {
 }
 
 // writeSpecies measures networks of several sizes, drawn with the seeds that draws lists with commas between, and
-// writes the table of docs/methods.md.
+// writes the table of docs/methods-linear.md.
 func (r *runner) writeSpecies(page, draws string) error {
 	var b strings.Builder
 	b.WriteString("| draw | species | `rtol` | error | steps | memory, MB | time, s | ratio |\n")

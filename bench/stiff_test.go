@@ -134,14 +134,14 @@ func TestSpecies(t *testing.T) {
 			t.Errorf("at %g: %+v, %v", x.tol, out, err)
 		}
 	}
-	text, err := os.ReadFile("../docs/methods.md")
+	text, err := os.ReadFile("../docs/methods-linear.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(text), "<!-- species -->\n")
 	table, _, found := strings.Cut(rest, "<!-- end species -->\n")
 	if rows := strings.Count(table, "\n") - 2; !found || rows < len(speciesSizes) {
-		t.Errorf("the table of docs/methods.md has %d rows", rows)
+		t.Errorf("the table of docs/methods-linear.md has %d rows", rows)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"odes.dev/odes"
 )
 
-// TestAutoTable requires of `mode = auto` the choices that docs/methods.md lists, where the other
+// TestAutoTable requires of `mode = auto` the choices that docs/methods-derivatives.md lists, where the other
 // mode would take at least twice as long.
 func TestAutoTable(t *testing.T) {
-	text, err := os.ReadFile("../docs/methods.md")
+	text, err := os.ReadFile("../docs/methods-derivatives.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestAutoTable(t *testing.T) {
 	table, _, found := strings.Cut(rest, "<!-- end auto -->")
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	if !found || len(rows) < 20 {
-		t.Fatalf("docs/methods.md has no table of choices: %d rows", len(rows))
+		t.Fatalf("docs/methods-derivatives.md has no table of choices: %d rows", len(rows))
 	}
 	checked := 0
 	for _, row := range rows[2:] {

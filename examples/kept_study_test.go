@@ -39,5 +39,5 @@ func TestKeptSteps(t *testing.T) {
 			fmt.Sprint(s.Stats.RecomputedSteps),
 		})
 	}
-	tabled(t, "../docs/methods.md", "kept", []string{"`checkpoint`", "MB", "steps made again"}, rows)
+	tabled(t, "../docs/methods-derivatives.md", "kept", []string{"`checkpoint`", "MB", "steps made again"}, rows)
 }

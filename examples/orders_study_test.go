@@ -110,7 +110,7 @@ func TestOrdersOfAdjoints(t *testing.T) {
 		drawn(t, c.figure, picture)
 		held(t, c.figure[:len(c.figure)-len("svg")]+"csv", csv.Bytes())
 	}
-	tabled(t, "../docs/methods.md", "orders", []string{
+	tabled(t, "../docs/methods-measured.md", "orders", []string{
 		"model", "method", "steps", "error of the discrete adjoint",
 		"order", "of the continuous one", "order",
 	}, rows)
@@ -153,5 +153,6 @@ func TestTolerancesForwardAndBack(t *testing.T) {
 		}
 		drawn(t, c.figure, picture)
 	}
-	tabled(t, "../docs/methods.md", "tolerances", append([]string{"model", "run at", "discrete"}, tols...), rows)
+	head := append([]string{"model", "run at", "discrete"}, tols...)
+	tabled(t, "../docs/methods-measured.md", "tolerances", head, rows)
 }

@@ -56,7 +56,7 @@ func TestPriceOfDefaults(t *testing.T) {
 	if len(rows) < 25 {
 		t.Errorf("only %d examples", len(rows))
 	}
-	tabled(t, "../docs/methods.md", "price", []string{
+	tabled(t, "../docs/methods-steps.md", "price", []string{
 		"example", "without both", "with `quad_tol`", "with both", "error without", "with both",
 	}, rows)
 }

@@ -113,7 +113,7 @@ func TestStiffOrders(t *testing.T) {
 		p.X, p.Y = plot.Axis{Label: "steps", Log: true}, plot.Axis{Label: "error", Log: true}
 		drawn(t, "../docs/figures/orders_"+name+".svg", p)
 	}
-	tabled(t, "../docs/methods.md", "stiff orders", []string{
+	tabled(t, "../docs/methods-implicit.md", "stiff orders", []string{
 		"method", "order", "error, λ = -1", "order", "error, λ = -10⁶", "order",
 	}, rows)
 }

@@ -179,6 +179,6 @@ func TestSolutionAndGradient(t *testing.T) {
 			}
 		}
 	}
-	tabled(t, "../docs/methods.md", "solution and gradient",
+	tabled(t, "../docs/methods-measured.md", "solution and gradient",
 		[]string{"model", "mode", "1e-3", "1e-5", "1e-7", "1e-9", "1e-11", "1e-13"}, rows)
 }

@@ -40,6 +40,6 @@ func TestWatchedDerivatives(t *testing.T) {
 			rows = append(rows, row)
 		}
 	}
-	tabled(t, "../docs/methods.md", "watched", []string{"model", "tolerance", "as it is", "`control`", "`sens_tol`"},
-		rows)
+	tabled(t, "../docs/methods-measured.md", "watched",
+		[]string{"model", "tolerance", "as it is", "`control`", "`sens_tol`"}, rows)
 }

@@ -47,6 +47,23 @@ func Predict(ctx context.Context, m *odes.Model, opts odes.Options) ([]Predictio
 	return list, nil
 }
 
+// Data returns the values of the data that a model is compared with.
+func Data(m *odes.Model, opts odes.Options) ([]float64, error) {
+	opts.Wrt = []string{}
+	c, err := m.CompareAll(opts)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, ErrNoData
+	}
+	var list []float64
+	for i := range c.Groups {
+		list = append(list, c.Groups[i].Data...)
+	}
+	return list, nil
+}
+
 // Likelihood returns the negative log likelihood of the data of a model as it stands, and how many rows they have: what
 // NLL and Rows of a Result are at its estimates.
 func Likelihood(ctx context.Context, m *odes.Model, opts odes.Options) (nll float64, rows int, err error) {

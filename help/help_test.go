@@ -99,7 +99,7 @@ func TestManual(t *testing.T) {
 		}
 		return string(data)
 	}
-	methods, language := read("methods.md"), read("language.md")
+	methods, language := read("methods.md")+read("methods-derivatives.md"), read("language.md")
 	for _, m := range solvers.Methods() {
 		if !strings.Contains(methods, "`"+m.Name+"`") {
 			t.Errorf("docs/methods.md does not mention %s", m.Name)

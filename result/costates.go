@@ -2,7 +2,7 @@ package result
 
 // Costates are the adjoint states of objectives along a run: by how much an objective changes when the
 // state is moved at a time, where later events move with it. They are those of the discrete adjoint
-// (docs/methods.md).
+// (docs/methods-derivatives.md).
 type Costates struct {
 	Objectives []Value
 	// T holds the ends of steps, ascending. Where an adjoint state jumps (at events, and where an

@@ -16,7 +16,7 @@ type Sensitivities struct {
 	Variables []Variable
 	// Gradient is [len(Values)][Columns]. Row i is the gradient of Values[i], in units of the value by
 	// those of the variables; Variable.Offset says in which column a variable starts. It is exact for
-	// the computed solution (docs/methods.md).
+	// the computed solution (docs/methods-trust.md).
 	Gradient []float64
 	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, by
 	// an independent run. nil where none was made (sens { trust = off }), or where it failed.

@@ -1,7 +1,7 @@
 package result
 
 // Trust says how far a number of a result may be relied on. It comes from an independent run of the model, which
-// shares no step, no method and no located event with the run of the result (docs/methods.md).
+// shares no step, no method and no located event with the run of the result (docs/methods-trust.md).
 type Trust uint8
 
 // The grades of trust. Numbers of a result are Sound where nothing else is said of them.

@@ -53,7 +53,7 @@ type Verdict struct {
 	// both modes converge to one gradient. It is 0 where it was not computed.
 	Refined float64
 	// Independent is the worst error of the value or of a derivative, against the run that
-	// Verification.Settings.CheckedBy names. Derivatives that hardly matter do not count (docs/methods.md).
+	// Verification.Settings.CheckedBy names. Derivatives that hardly matter do not count (docs/methods-derivatives.md).
 	// It is NaN where that run failed.
 	Independent float64
 	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian

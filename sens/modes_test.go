@@ -10,11 +10,11 @@ import (
 	"odes.dev/odes/sens"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of modes in docs/methods.md")
+var update = flag.Bool("update", false, "rewrite the table of modes in docs/methods-derivatives.md")
 
-// TestModesTable holds the table of docs/methods.md against the modes.
+// TestModesTable holds the table of docs/methods-derivatives.md against the modes.
 func TestModesTable(t *testing.T) {
-	const path, from, to = "../docs/methods.md", "<!-- modes -->\n", "<!-- end modes -->\n"
+	const path, from, to = "../docs/methods-derivatives.md", "<!-- modes -->\n", "<!-- end modes -->\n"
 	lanes := map[sens.Lanes]string{
 		sens.LanesNone: "one at a time", sens.LanesObjectives: "objectives", sens.LanesColumns: "variables",
 	}

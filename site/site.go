@@ -42,7 +42,9 @@ var sections = []struct {
 		"Go API <api/index>",
 	}},
 	{understand, []string{
-		"docs/methods", "docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
+		"docs/methods", "docs/methods-implicit", "docs/methods-linear", "docs/methods-steps", "docs/methods-events",
+		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-measured",
+		"docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
 		"docs/architecture",
 	}},
 	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},

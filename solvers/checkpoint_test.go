@@ -372,7 +372,8 @@ func backwards(t *testing.T, tr *solvers.Trajectory) int {
 
 // TestReplayCounts holds that a run whose length is known is read backwards at the least cost, and one that was
 // recorded without knowing it at no more than one that kept the state at the start alone, and then the least. How much
-// more than the least that is depends on the number of steps and states: docs/methods.md has the worst of those here.
+// more than the least that is depends on the number of steps and states: docs/methods-derivatives.md has the worst of
+// those here.
 func TestReplayCounts(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 33, 100, 333, 1000} {
 		for _, slots := range []int{1, 2, 3, 5, 10, 20, 50} {
@@ -448,7 +449,7 @@ func placed(n, slots int) (steps int) {
 }
 
 // TestPlacesCost compares states that are placed while the run is made with the best places, for all numbers of steps
-// and states in the ranges that docs/methods.md names.
+// and states in the ranges that docs/methods-derivatives.md names.
 func TestPlacesCost(t *testing.T) {
 	worst, at, with := 0.0, 0, 0
 	sum, pairs := 0.0, 0
@@ -466,7 +467,7 @@ func TestPlacesCost(t *testing.T) {
 	}
 	got := fmt.Sprintf("%.2f, %d steps, %d states; mean %.2f", worst, at, with, sum/float64(pairs))
 	if got != "1.47, 988 steps, 43 states; mean 1.07" {
-		t.Errorf("at worst %s; docs/methods.md says otherwise", got)
+		t.Errorf("at worst %s; docs/methods-derivatives.md says otherwise", got)
 	}
 }
 

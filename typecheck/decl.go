@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // resolve works out what a global name means. Names that it needs are resolved first.
@@ -418,8 +419,10 @@ func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 			continue
 		}
 		u := c.unit(p.Unit)
-		if !bare(v) {
-			c.expectUnit("the value of "+l.Target.Name.Name, v, u, p.Unit.Span)
+		for _, e := range terms.Values(v) {
+			if !bare(e) {
+				c.expectUnit("the value of "+l.Target.Name.Name, e, u, p.Unit.Span)
+			}
 		}
 		t := v.Type()
 		t.Unit = u

@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 var nan = math.NaN()
@@ -526,10 +527,7 @@ func (c *checker) assembleOver(s source.Span, indices []*model.Index, v model.Ex
 
 // position returns the 1-based position of an index among its values.
 func (c *checker) position(ix *model.Index) model.Expr {
-	return c.positionOf(model.Seal(&model.LoopVar{
-		Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
-		Index: ix,
-	}), ix, ix.Span)
+	return c.positionOf(terms.LoopVar(ix, ix.Span), ix, ix.Span)
 }
 
 // positionOf returns the 1-based position of value v among those of ix: (v - Lo)/Step + 1.

@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // binders opens loop variables. Later ranges may not use earlier variables, because an iteration
@@ -56,8 +57,7 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*model.Index
 				float64(c.env.MaxElements))
 			return y, indices, false
 		}
-		v := model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, ix.Span), Index: ix})
-		y = y.with(ix.Name, v, ix.Span)
+		y = y.with(ix.Name, terms.LoopVar(ix, ix.Span), ix.Span)
 	}
 	return y, indices, ok
 }
@@ -281,10 +281,7 @@ func (c *checker) access(x context, s source.Span, v model.Expr, list []*ast.Sub
 func (c *checker) pick(v model.Expr, ix *model.Index, s source.Span) model.Expr {
 	t := v.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: v, Subs: []model.Sub{{At: model.Seal(&model.LoopVar{
-		Base:  model.NewBase(types.Type{Kind: types.Int}, s),
-		Index: ix,
-	})}}})
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: v, Subs: []model.Sub{{At: terms.LoopVar(ix, s)}}})
 }
 
 // foldAccess evaluates constant elements of a constant array.
@@ -379,7 +376,7 @@ func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub model.Sub
 		return model.Sub{Lo: int(ls[0]), Step: by, Count: count}, nil, true
 	}
 	ix = &model.Index{Name: "#" + strconv.Itoa(axis+1), Lo: 0, Step: 1, Count: count, Span: a.Span}
-	v := model.Expr(model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, a.Span), Index: ix}))
+	v := terms.LoopVar(ix, a.Span)
 	if step != nil {
 		v = c.apply(stdlib.Operator("*"), a.Span, v, step)
 	}

@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // checkObjectives elaborates objectives and constraints in file order.
@@ -309,10 +310,7 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 	}
 	run.limits, run.body = true, ev
 	for _, ix := range ev.Indices {
-		run = run.with(ix.Name, model.Seal(&model.LoopVar{
-			Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
-			Index: ix,
-		}), ix.Span)
+		run = run.with(ix.Name, terms.LoopVar(ix, ix.Span), ix.Span)
 	}
 	f.Body = c.expr(run, args["e"])
 	if isBad(f.Body) || !c.numeric(f.Body, row.Name, f.Body.Span()) {

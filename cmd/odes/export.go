@@ -20,6 +20,7 @@ type exportCmd struct {
 	Model string `arg:"" help:"Model file; - is standard input."`
 	inFlag
 	Format string `placeholder:"FORMAT" help:"{exports}"`
+	Binary bool   `help:"Compile the FMU for this machine, too, with the compiler that CC names, or cc."`
 	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 }
 
@@ -68,6 +69,12 @@ func (k *exportCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case format.Packed && (k.Output == "" || k.Output == "-"):
+		return usagef("%s is an archive: name a file with -o", format.Name)
+	case k.Binary && !format.Packed:
+		return usagef("--binary compiles FMUs: add --format fmu")
+	}
 	text, name, folder, err := c.source(k.Model)
 	if err != nil {
 		return err
@@ -78,6 +85,12 @@ func (k *exportCmd) Run(c *call) error {
 		m, _ := compile.Text(name, text, typecheck.Env{Files: input.Folder(folder, &c.seen)}, &list)
 		if !list.HasErrors() {
 			written = format.Write(m, k.In, odes.Version, &list)
+		}
+		if k.Binary && !list.HasErrors() {
+			var err error
+			if written, err = export.Compile(c.ctx, written); err != nil {
+				return err
+			}
 		}
 		return list.Err()
 	})

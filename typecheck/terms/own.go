@@ -105,13 +105,8 @@ func (o *Own) call(e *model.Call) InOwn {
 
 // Known returns the unit of a factor. The unit of a whole number is 1.
 func Known(e model.Expr) units.Unit {
-	switch k := e.(type) {
-	case *model.LoopVar:
+	if k, ok := e.(*model.Const); ok && !k.T.Unit.Known() && len(k.Data) == 1 && Whole(k.Data[0]) && k.Data[0] != 0 {
 		return units.One
-	case *model.Const:
-		if !k.T.Unit.Known() && len(k.Data) == 1 && Whole(k.Data[0]) && k.Data[0] != 0 {
-			return units.One
-		}
 	}
 	return e.Type().Unit
 }

@@ -55,9 +55,6 @@ func Product(c Checker, s Sparse, x model.Expr, most int, at source.Span,
 	}
 	row := &model.Index{Name: "row", Lo: 1, Step: 1, Count: n, Span: at}
 	entry := &model.Index{Name: "entry", Lo: 1, Step: 1, Count: width, Span: at}
-	loop := func(ix *model.Index) model.Expr {
-		return model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, at), Index: ix})
-	}
 	table := func(kind types.Kind, u units.Unit, d []float64) model.Expr {
 		all := model.Seal(&model.Const{Base: model.NewBase(types.Type{
 			Kind: kind, Shape: types.Shape{n, width},
@@ -65,11 +62,11 @@ func Product(c Checker, s Sparse, x model.Expr, most int, at source.Span,
 		}, at), Data: d})
 		return model.Seal(&model.Access{
 			Base: model.NewBase(types.Type{Kind: kind, Unit: u}, at), X: all,
-			Subs: []model.Sub{{At: loop(row)}, {At: loop(entry)}},
+			Subs: []model.Sub{{At: LoopVar(row, at)}, {At: LoopVar(entry, at)}},
 		})
 	}
 	from := []model.Sub{{At: table(types.Int, units.Unit{}, columns)}}
-	to := []model.Sub{{At: loop(row)}}
+	to := []model.Sub{{At: LoopVar(row, at)}}
 	free := []*model.Index{row}
 	shape := types.Shape{n}
 	if rest := x.Type().Shape; len(rest) == 2 { // the other axis of a matrix
@@ -80,11 +77,11 @@ func Product(c Checker, s Sparse, x model.Expr, most int, at source.Span,
 		other := &model.Index{Name: "column", Lo: 1, Step: 1, Count: rest[k], Span: at}
 		free = append(free, other)
 		if s.Left {
-			from, to, shape = append(from, model.Sub{At: loop(other)}), append(to, model.Sub{At: loop(other)}),
-				types.Shape{n, rest[k]}
+			from, to = append(from, model.Sub{At: LoopVar(other, at)}), append(to, model.Sub{At: LoopVar(other, at)})
+			shape = types.Shape{n, rest[k]}
 		} else {
-			from, to, shape = append([]model.Sub{{At: loop(other)}}, from...),
-				append([]model.Sub{{At: loop(other)}}, to...),
+			from, to, shape = append([]model.Sub{{At: LoopVar(other, at)}}, from...),
+				append([]model.Sub{{At: LoopVar(other, at)}}, to...),
 				types.Shape{rest[k], n}
 		}
 	}

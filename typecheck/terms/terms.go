@@ -53,6 +53,26 @@ func Number(x float64, u units.Unit, at source.Span) model.Expr {
 	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: kind, Unit: u}, at), Data: []float64{x}})
 }
 
+// LoopVar returns the value of a loop variable: a whole number, and like one in the text a pure one.
+func LoopVar(ix *model.Index, at source.Span) model.Expr {
+	return model.Seal(&model.LoopVar{
+		Base: model.NewBase(types.Type{Kind: types.Int, Unit: units.One}, at), Index: ix,
+	})
+}
+
+// Values returns what stands in the text for e: the values of the pieces of an array, else e.
+func Values(e model.Expr) []model.Expr {
+	a, ok := e.(*model.Assemble)
+	if !ok {
+		return []model.Expr{e}
+	}
+	list := make([]model.Expr, len(a.Pieces))
+	for k, p := range a.Pieces {
+		list[k] = p.Value
+	}
+	return list
+}
+
 // Whole reports whether x is a whole number that is held exactly.
 func Whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 

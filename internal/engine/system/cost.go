@@ -3,7 +3,7 @@ package system
 import "odes.dev/odes/tapec"
 
 // The cost of a stage, in nanoseconds. The numbers are fitted to the examples, each with several
-// choices of objectives and variables, on one machine (docs/methods.md). Only their proportions matter.
+// choices of objectives and variables, on one machine (docs/methods-derivatives.md). Only their proportions matter.
 const (
 	backStage = 50.0  // a stage of a sweep backwards, of a small model
 	backLarge = 110.0 // in addition, where vectors are bound anew for each call

@@ -74,7 +74,7 @@ const crossCheckColumns = 2000
 // its code nor its order of evaluation: complex steps along random directions over the recorded steps,
 // and another sensitivity mode. It compares values, derivatives and events with those of an independent
 // run. Second derivatives are checked too, where the settings ask for them. The methods are described in
-// docs/methods.md.
+// docs/methods-derivatives.md.
 func Gradient(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*result.Verification, error) {
 	return verify(ctx, m, setup.With(func(s *settings.Settings) { s.Trust = true }), how)
 }

@@ -17,8 +17,11 @@ var cFunctions = map[string]string{
 	"atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
 	"acosh": "acosh", "atanh": "atanh", "hypot": "hypot", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma",
 	"floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "mod": "_mod", "min": "fmin", "max": "fmax",
-	"sigmoid": "_sigmoid", "^": "pow",
+	"sigmoid": "_sigmoid", "^": "pow", "digamma": "_digamma",
 }
+
+// cOrder are the helpers in the order of the file.
+var cOrder = []string{"_sign", "_mod", "_sigmoid", "_digamma", "_find", "_held", "_linear", "_cubic"}
 
 // cHelpers are the functions that C does not have. %[1]s is what all names of the file begin with.
 var cHelpers = map[string]string{
@@ -33,6 +36,22 @@ var cHelpers = map[string]string{
 {
     const double e = exp(-fabs(x));
     return (x < 0.0 ? e : 1.0)/(1.0 + e);
+}
+`,
+	"_digamma": `/* The derivative of lgamma: by its asymptotic series, which begins at 10. */
+static double %[1]s_digamma(double x)
+{
+    double r, s = 0.0;
+    if (x <= 0.0) {
+        if (x == floor(x))
+            return NAN;
+        return %[1]s_digamma(1.0 - x) - 3.14159265358979323846/tan(3.14159265358979323846*x);
+    }
+    for (; x < 10.0; x += 1.0)
+        s -= 1.0/x;
+    r = 1.0/(x*x);
+    return s + log(x) - 0.5/x - r*(1.0/12 - r*(1.0/120 - r*(1.0/252 - r*(1.0/240 - r*(1.0/132 - r*(691.0/32760 -
+        r*(1.0/12)))))));
 }
 `,
 	"_find": `/* How many of n ascending knots t are not above x. */
@@ -108,6 +127,7 @@ type cWriter struct {
 	head    strings.Builder // prototypes, with what they are for
 	body    strings.Builder
 	list    []*cEvent
+	packed  bool // in an FMU
 }
 
 // cEvent is an event of the file.
@@ -119,9 +139,22 @@ type cEvent struct {
 
 func writeC(x *exporter) string {
 	x.flatten()
+	w := newC(x)
+	w.constants()
+	w.functions()
+	w.eventFunctions()
+	return w.text()
+}
+
+// newC begins a file of a model that is written out.
+func newC(x *exporter) *cWriter {
+	reserved := cReserved
+	if x.format.Packed {
+		reserved = append(slices.Clip(reserved), "td", "yd", "pd", "fd", "tb", "yb", "pb", "fb")
+	}
 	w := &cWriter{
-		exporter: x, ids: newNames(cReserved...), prefix: plain(x.source.Name), place: map[*quantity]string{},
-		helpers: map[string]bool{}, tableOf: map[string]string{},
+		exporter: x, ids: newNames(reserved...), prefix: plain(x.source.Name), place: map[*quantity]string{},
+		helpers: map[string]bool{}, tableOf: map[string]string{}, packed: x.format.Packed,
 	}
 	w.readEvents()
 	w.values = slices.Concat(x.states, x.discretes)
@@ -133,9 +166,12 @@ func writeC(x *exporter) string {
 		w.place[q] = fmt.Sprintf("y[%d]", i)
 	}
 	w.place[x.time] = "t"
-	w.constants()
-	w.functions()
-	w.eventFunctions()
+	return w
+}
+
+// text is the file.
+func (w *cWriter) text() string {
+	x := w.exporter
 	var b strings.Builder
 	title := x.source.Name
 	if x.source.Title != "" {
@@ -144,7 +180,7 @@ func writeC(x *exporter) string {
 	fmt.Fprintf(&b, "/* %s\n *\n * written by %s */\n\n", comment(title), comment(x.origin()))
 	b.WriteString("#include <math.h>\n\n")
 	b.WriteString(w.head.String())
-	for _, h := range []string{"_sign", "_mod", "_sigmoid", "_find", "_held", "_linear", "_cubic"} {
+	for _, h := range cOrder {
 		if w.helpers[h] {
 			fmt.Fprintf(&b, "\n"+cHelpers[h], w.prefix)
 		}
@@ -391,7 +427,7 @@ func (s *cScope) assign(target string, n *node, q *quantity) {
 // behind returns what stands for a name in this function: the definition of what is computed here; nil for what is
 // read.
 func (s *cScope) behind(q *quantity) *node {
-	if s.given[q] || q.symbol == nil && s.w.place[q] == "" {
+	if s.given[q] || s.w.place[q] == "" {
 		return q.value
 	}
 	return nil
@@ -516,8 +552,9 @@ func (s *cScope) named(n *node) string {
 		return id
 	}
 	place := s.w.place[q]
-	s.used[place[:1]] = true
-	if place == "t" {
+	array, _, is := strings.Cut(place, "[")
+	s.used[array] = true
+	if !is {
 		return place
 	}
 	s.names[n] = s.w.ids.of[q]

@@ -25,7 +25,7 @@ func (w *cWriter) readEvents() {
 				w.cannot(e.of.Span, "%s has a delay, for which this format has no place: set a discrete to the time, "+
 					"and write an event at it", e.name)
 			}
-			if !e.persistent {
+			if !e.persistent && !w.packed {
 				w.note(e.of.Span, "%s is not persistent: where events come at one time, its condition is to be looked "+
 					"at again before its body is executed", e.name)
 			}
@@ -77,6 +77,14 @@ func (w *cWriter) margin(n *node) *node {
 	return w.choose(n, w.num(1), w.num(-1))
 }
 
+// rootOf is what changes its sign where an event is set off.
+func (w *cWriter) rootOf(e *cEvent) *node {
+	if e.root.isBool {
+		return w.margin(e.root)
+	}
+	return e.root
+}
+
 func (w *cWriter) eventFunctions() {
 	if len(w.list) == 0 {
 		return
@@ -88,11 +96,7 @@ func (w *cWriter) eventFunctions() {
 			if e.root == nil {
 				break
 			}
-			g := e.root
-			if g.isBool {
-				g = w.margin(g)
-			}
-			s.assign(fmt.Sprintf("g[%d]", k), g, &quantity{name: e.name, doc: e.of.Doc})
+			s.assign(fmt.Sprintf("g[%d]", k), w.rootOf(e), &quantity{name: e.name, doc: e.of.Doc})
 		}
 		s.end("void", "root_functions", at+", double *g", "What changes its sign where an event is set off. After its "+
 			"body it is set off again once g\n * has been on the other side.", "t", "y", "p")
@@ -178,9 +182,14 @@ func indentLines(text, by string) string {
 	return b.String()
 }
 
+// ranked tells whether events have priorities.
+func (w *cWriter) ranked() bool {
+	return slices.ContainsFunc(w.list, func(e *cEvent) bool { return e.rank != nil || e.of.Priority != 0 })
+}
+
 // priority writes which of several events comes first.
 func (w *cWriter) priority() {
-	if !slices.ContainsFunc(w.list, func(e *cEvent) bool { return e.rank != nil || e.of.Priority != 0 }) {
+	if !w.ranked() {
 		return
 	}
 	s := w.scope(nil)

@@ -25,6 +25,7 @@ type Format struct {
 	Name, Doc string
 	Endings   []string // of files
 	title     string   // in messages
+	Packed    bool     // it is an archive, no text
 	write     func(x *exporter) string
 	// operators are those that the format does not have, written with others; nil where nothing else has their value.
 	operators map[string]rewrite
@@ -40,6 +41,10 @@ func init() {
 			write: writeSBML, operators: sbmlRewrites,
 		},
 		{Name: "c", Doc: "for a solver of yours", Endings: []string{"c"}, title: "C", write: writeC},
+		{
+			Name: "fmu", Doc: "for programs that simulate FMUs", Endings: []string{"fmu"}, title: "FMI",
+			write: writeFMU, Packed: true,
+		},
 		{Name: "latex", Doc: "for a text", Endings: []string{"tex"}, title: "LaTeX", write: writeLaTeX},
 	}
 }

@@ -26,6 +26,7 @@ type problem struct {
 	dir   string // where the files are that it lists; "" for that of the files
 	list  *diag.List
 	model *sbml.Model
+	of    chosen // of a selection
 
 	names        map[string]string // of parameters that the model does not have
 	functions    []string          // definitions of functions that formulas call
@@ -44,6 +45,12 @@ type problem struct {
 	given        map[string]string // the values of parameters that are not estimated
 
 	second
+}
+
+// chosen is a problem of a selection.
+type chosen struct {
+	file *source.File
+	from *Selection
 }
 
 // second is what problems of version 2 have besides.
@@ -109,16 +116,26 @@ var problems = lazy.Regexp(`(?m)^["']?(problems|model_files)["']?:`)
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
 // reports to list what is wrong or cannot be translated, and returns nil then.
 func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
-	p := &problem{
+	p := newProblem(file, files, list)
+	if IsSelection(file.Text()) {
+		if p = p.choose(""); p == nil {
+			return nil
+		}
+		p.others()
+	}
+	return p.translate()
+}
+
+func newProblem(file *source.File, files fs.FS, list *diag.List) *problem {
+	return &problem{
 		file: file, files: files, list: list,
 		names: map[string]string{}, added: map[string]string{}, changed: map[string]bool{}, given: map[string]string{},
 		byConditions: map[conditions]*experiment{},
 	}
-	if IsSelection(file.Text()) {
-		if p = p.chosen(); p == nil {
-			return nil
-		}
-	}
+}
+
+func (p *problem) translate() *source.File {
+	list := p.list
 	o := p.overview()
 	if o == nil {
 		return nil
@@ -131,7 +148,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	if !ok {
 		return nil
 	}
-	if p.model = comp.Read(text, comp.Beside(files, text, of.Models[0].name), list); p.model == nil {
+	if p.model = comp.Read(text, comp.Beside(p.files, text, of.Models[0].name), list); p.model == nil {
 		return nil
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")

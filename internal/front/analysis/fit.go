@@ -75,14 +75,17 @@ var fitted = &Row{
 		Help: "estimate params from data, with standard errors and intervals, and set them; or draw a picture of the " +
 			"last fit",
 	},
-	Check: func(v Values) error {
-		where := v["workers"]
-		if n, err := strconv.Atoi(where); !elsewhere(where) && where != "" && (err != nil || n < 0) {
-			return Wrongf("--workers takes a whole number from 0, local:8 or nats://host, not %q", where)
-		}
-		return nil
-	},
-	Do: runFit,
+	Check: checkWorkers,
+	Do:    runFit,
+}
+
+// checkWorkers finds what is wrong with --workers.
+func checkWorkers(v Values) error {
+	where := v["workers"]
+	if n, err := strconv.Atoi(where); !elsewhere(where) && where != "" && (err != nil || n < 0) {
+		return Wrongf("--workers takes a whole number from 0, local:8 or nats://host, not %q", where)
+	}
+	return nil
 }
 
 // elsewhere tells whether others make the searches.

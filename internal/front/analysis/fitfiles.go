@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"maps"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"sync"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/output"
 )
@@ -33,18 +35,46 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 	if path == "" {
 		return nil, nil
 	}
-	source := o.Source
-	h := sha256.New()
-	fmt.Fprint(h, source.Text, "\x00", a.Set, o.Settings, o.Solver, o.Fit)
+	h := hashOf(o.Source, a.Set, o.Settings, o.Solver, o.Fit)
 	if a.Values["from"] != "" || a.Values.Number("onward") > 0 {
 		fmt.Fprint(h, "\x00", o.Set)
 	}
-	for _, name := range slices.Sorted(maps.Keys(source.Files)) { // data, among others
-		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
+	file, rest, err := keptFile(path, "odes fit 2 "+hex.EncodeToString(h.Sum(nil)))
+	if err != nil {
+		return nil, err
 	}
-	key := "odes fit 2 " + hex.EncodeToString(h.Sum(nil))
+	var damaged *fit.DamagedError
+	if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
+		file.Close()
+		return nil, damagedLine(path, damaged.Line+1)
+	}
+	kept := &keptStarts{file: file}
+	o.Found = kept.add
+	return kept, nil
+}
+
+// hashOf begins the hash of what searches depend on: a model with its files, and what else is asked for.
+func hashOf(of ensemble.Source, more ...any) hash.Hash {
+	h := sha256.New()
+	fmt.Fprint(h, of.Text, "\x00")
+	fmt.Fprint(h, more...)
+	for _, name := range slices.Sorted(maps.Keys(of.Files)) { // data, among others
+		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(of.Files[name]), of.Files[name])
+	}
+	return h
+}
+
+// damagedLine says that a line of a file is not what was written.
+func damagedLine(path string, line int) error {
+	return Wrongf("--resume %s: line %d is damaged: its checksum is not that of its text; remove the line, and that "+
+		"search is made anew", path, line)
+}
+
+// keptFile opens the file of --resume to add to it, and returns what it holds behind its first line, which is key. The
+// file is new if there was none.
+func keptFile(path, key string) (file *os.File, rest string, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading some devices does not end
-		return nil, output.Wrap(path, errors.New("it is no file"))
+		return nil, "", output.Wrap(path, errors.New("it is no file"))
 	}
 	old, err := os.ReadFile(path)
 	if head := key + "\n"; len(old) < len(head) && strings.HasPrefix(head, string(old)) { // it was begun, and no more
@@ -52,23 +82,17 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 	}
 	switch {
 	case err == nil && len(old) > 0:
-		first, rest, _ := strings.Cut(string(old), "\n")
-		if first != key {
-			return nil, Wrongf("--resume %s: it holds searches of another model or version of odes, or with other "+
+		var first string
+		if first, rest, _ = strings.Cut(string(old), "\n"); first != key {
+			return nil, "", Wrongf("--resume %s: it holds searches of another model or version of odes, or with other "+
 				"data, values or settings; name another file, or remove it", path)
 		}
-		var damaged *fit.DamagedError
-		if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
-			return nil, Wrongf("--resume %s: line %d is damaged: its checksum is not that of its text; remove "+
-				"the line, "+
-				"and that search is made anew", path, damaged.Line+1)
-		}
 	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return nil, &odes.FileError{Path: path, Err: err}
+		return nil, "", &odes.FileError{Path: path, Err: err}
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, output.Wrap(path, err)
+		return nil, "", output.Wrap(path, err)
 	}
 	if err = file.Truncate(int64(bytes.LastIndexByte(old, '\n') + 1)); err == nil && len(old) == 0 {
 		_, err = fmt.Fprintln(file, key)
@@ -78,11 +102,9 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 		if len(old) == 0 {
 			os.Remove(path)
 		}
-		return nil, output.Wrap(path, err)
+		return nil, "", output.Wrap(path, err)
 	}
-	kept := &keptStarts{file: file}
-	o.Found = kept.add
-	return kept, nil
+	return file, rest, nil
 }
 
 // keep opens the files in which a fit keeps what it does, those of --resume and --log; nil for neither.

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/front/report"
@@ -48,14 +50,22 @@ var selected = &Row{
 			Name: "seed", Key: "seed", Kind: Whole, Placeholder: "N",
 			Help: "Where they start: short for --fit.seed.",
 		},
+		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{searchers}"},
+		{
+			Name: "resume", Kind: File, Placeholder: "FILE",
+			Help: "Keep searches in this file, and leave out those that it holds.",
+		},
 	},
 	Examples: []Example{
 		{"odes select model.ode --among 'k3 = 0' --among 'n = 1'", "four models; the best first"},
 		{"odes select model.ode --among 'k3 = 0' --search forward -o best.ode", "the best as a model, with estimates"},
+		{"odes select petab_select_problem.yaml --resume searches.txt", "of PEtab Select; go on after Ctrl-C"},
 	},
-	Sets:    true,
-	Session: &Session{None: true},
-	Do:      runSelection,
+	Sets:     true,
+	Patience: time.Minute,
+	Session:  &Session{None: true},
+	Check:    checkWorkers,
+	Do:       runSelection,
 }
 
 // runSelection compares models.
@@ -63,9 +73,12 @@ func runSelection(ctx context.Context, a *Ask) (*Result, error) {
 	o := selection.Options{Criterion: a.Values["criterion"], Search: a.Values["search"]}
 	o.Options = fit.Options{Options: a.Options, Starts: a.Values.Number("starts")}
 	o.Options.Options.Fit = a.Values["fit"]
+	o.Source = a.Source
+	o.Source.Text, o.Source.Files = a.Text()
+	var told diag.List
 	var err error
 	if petab.IsSelection(a.Source.Text) {
-		err = ofPEtab(a, &o)
+		err = ofPEtab(a, &o, &told)
 	} else {
 		o.Among, err = among(a)
 	}
@@ -73,6 +86,20 @@ func runSelection(ctx context.Context, a *Ask) (*Result, error) {
 		return nil, err
 	}
 	o.Criterion, o.Search = cmp.Or(o.Criterion, "aicc"), cmp.Or(o.Search, "all")
+	kept, err := resumeSelection(a, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.close()
+	if where := a.Values["workers"]; elsewhere(where) {
+		var end func()
+		if o.Backend, end, err = a.Workers(where); err != nil {
+			return nil, err
+		}
+		defer end()
+	} else {
+		o.Workers = a.Values.Number("workers")
+	}
 	if a.Tell != nil {
 		all := len(o.Among)
 		o.Fitting = func(done int, name string) {
@@ -83,8 +110,10 @@ func runSelection(ctx context.Context, a *Ask) (*Result, error) {
 	if r == nil {
 		return nil, Wrongf("%v", err)
 	}
+	if e := kept.close(); e != nil && err == nil {
+		err = e
+	}
 	result := &Result{Status: r.Status, Tables: selectionTables(r, o.Criterion), Of: r}
-	var told diag.List
 	for i := range r.Candidates {
 		switch c := &r.Candidates[i]; {
 		case c.Err != nil:
@@ -101,6 +130,9 @@ func runSelection(ctx context.Context, a *Ask) (*Result, error) {
 	best := r.Best()
 	if best == nil {
 		return result, failed(ctx, fit.ErrNoMinimum, fit.ErrNoMinimum)
+	}
+	if of := best.Of; of != nil && of.Name != "" { // the model that -o writes
+		a.Model, a.Source = of.Model, of.Source
 	}
 	result.Found = slices.Clone(best.Held)
 	if best.Fit != nil {
@@ -140,7 +172,7 @@ func among(a *Ask) ([]selection.Model, error) {
 }
 
 // ofPEtab reads the models from a problem of PEtab Select. What flags say counts more.
-func ofPEtab(a *Ask, o *selection.Options) error {
+func ofPEtab(a *Ask, o *selection.Options, told *diag.List) error {
 	if a.Values["among"] != "" {
 		return Wrongf("--among is for models that are no problem of PEtab Select: its tables say what to choose among")
 	}
@@ -152,21 +184,71 @@ func ofPEtab(a *Ask, o *selection.Options) error {
 	o.Criterion = cmp.Or(o.Criterion, strings.ToLower(s.Criterion))
 	search := map[string]string{"brute_force": "all"}[s.Method]
 	o.Search = cmp.Or(o.Search, search, s.Method)
-	for _, x := range s.Models {
-		m := selection.Model{Name: x.Name}
-		for _, h := range x.Values {
-			if h.Estimated() {
-				continue
-			}
-			v, err := strconv.ParseFloat(h.Value, 64)
-			if err != nil {
-				return Wrongf("the model %s has %s for %s", x.Name, h.Value, h.Name)
-			}
-			m.Held = append(m.Held, odes.Assignment{Name: h.Name, Values: []float64{v}})
-		}
-		o.Among = append(o.Among, m)
+	if s.Unread {
+		told.Notef(fit.CodeFit, source.Span{}, "initial_model_files are not read: PEtab Select begins its searches "+
+			"without them; predecessor_model, among candidate_space_arguments, is where one begins")
+	}
+	problems, err := problemsOf(a, s)
+	if err != nil {
+		return err
+	}
+	for i := range s.Models {
+		o.Among = append(o.Among, heldModel(&s.Models[i], problems))
+	}
+	if s.Begin != nil {
+		begin := heldModel(s.Begin, problems)
+		o.Begin = &begin
 	}
 	return nil
+}
+
+// heldModel is a model of PEtab Select.
+func heldModel(x *petab.Alternative, problems map[string]*selection.Problem) selection.Model {
+	m := selection.Model{Name: x.Name, Estimated: []string{}, Of: problems[x.Problem]}
+	for _, h := range x.Values {
+		if h.Estimated() {
+			m.Estimated = append(m.Estimated, h.Name)
+			continue
+		}
+		v, _ := strconv.ParseFloat(h.Value, 64) // reading it has made sure
+		m.Held = append(m.Held, odes.Assignment{Name: h.Name, Values: []float64{v}})
+	}
+	return m
+}
+
+// problemsOf compiles the problems of a selection, the first of which is the model that was asked for. Criteria say
+// which model is better where they are of the same data, so these must be.
+func problemsOf(a *Ask, s *petab.Selection) (map[string]*selection.Problem, error) {
+	all := map[string]*selection.Problem{}
+	if len(s.Problems) == 1 {
+		return all, nil
+	}
+	var first []float64
+	for k, path := range s.Problems {
+		var list diag.List
+		text := petab.TranslateOne(source.NewFile(a.Source.Name, a.Source.Text), a.Source.FS(), path, &list)
+		if text == nil {
+			return nil, list.Err()
+		}
+		p := &selection.Problem{Name: path, Source: ensemble.Source{Name: path, Text: text.Text()}}
+		var err error
+		if p.Model, err = odes.Parse(path, text.Text(), odes.ParseOptions{}); err != nil {
+			return nil, err
+		}
+		data, err := fit.Data(p.Model, a.Options)
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(data)
+		if k == 0 {
+			first = data
+		} else if !slices.Equal(first, data) {
+			return nil, Wrongf("the data of %s are not those of %s: criteria compare models of the same data; make a "+
+				"selection for each", path, s.Problems[0])
+		}
+		all[path] = p
+	}
+	return all, nil
 }
 
 // selectionTables has a row for each model. Weight is how likely it is to be the best of them by the criterion:

@@ -8,10 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 )
 
@@ -19,6 +23,17 @@ import (
 type Model struct {
 	Name string
 	Held []odes.Assignment
+	// Estimated are names that the fit has to search for; those in Held may then be others than it searches for.
+	Estimated []string
+	// Of is the problem that it is of; nil for the one that Run is called with.
+	Of *Problem
+}
+
+// Problem is a compiled model with its text, of a selection among several.
+type Problem struct {
+	Name   string
+	Model  *odes.Model
+	Source ensemble.Source
 }
 
 // Product returns the models that hold some of the params, those with most first, as texts and assignments. The model
@@ -62,14 +77,21 @@ var Criteria = []string{"aic", "aicc", "bic"}
 // as long as it is better.
 var Searches = []string{"all", "forward", "backward"}
 
-// Options say what to compare and how.
+// Options say what to compare and how. Workers are the searches at once: of several models, where these do not depend
+// on each other. Backend makes searches elsewhere, of one model after the other.
 type Options struct {
 	fit.Options
 	Among     []Model
 	Criterion string // one of Criteria
 	Search    string // one of Searches
-	// Fitting, if set, is called before each fit, with how many were made, and after the last.
+	// Begin, if set, is where a forward or backward search begins.
+	Begin *Model
+	// Fitting, if set, is called before each fit, with how many were made, and after the last; one at a time.
 	Fitting func(done int, name string)
+	// Kept, if set, returns the searches that were made before of a model. Keep, if set, is called with each that has
+	// ended, by any goroutine.
+	Kept func(m *Model) []fit.Start
+	Keep func(m *Model, s fit.Start)
 }
 
 // Candidate is a model, and what its fit gave.
@@ -124,8 +146,6 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 		err = s.stepwise(ctx, 1)
 	case "backward":
 		err = s.stepwise(ctx, -1)
-	default:
-		return nil, fmt.Errorf("there is no search %q; there are %s", opts.Search, strings.Join(Searches, ", "))
 	}
 	slices.SortStableFunc(s.found.Candidates, func(a, b Candidate) int { return order(&a, &b, opts.Criterion) })
 	if s.opts.Fitting != nil {
@@ -150,15 +170,23 @@ func order(a, b *Candidate, criterion string) int {
 
 // search goes through the models.
 type search struct {
-	model *odes.Model
 	opts  Options
-	over  []string // what a fit searches for that holds nothing
-	log   []bool
+	own   Problem
+	spans map[*Problem]*span
 	todo  []plan
+	begin *plan // nil for the models at an end
+	mu    sync.Mutex
 	found *Result
+	done  int // fits that ended
 }
 
-// plan is a model that may be fitted, and what it estimates of over.
+// span is what the fits of a problem search for, if nothing is held.
+type span struct {
+	over []string
+	log  []bool
+}
+
+// plan is a model that may be fitted, and what it estimates of what is searched for.
 type plan struct {
 	Model
 	free []bool
@@ -173,41 +201,130 @@ func begin(m *odes.Model, opts Options) (*search, error) {
 	if !slices.Contains(Criteria, opts.Criterion) {
 		return nil, fmt.Errorf("there is no criterion %q; there are %s", opts.Criterion, strings.Join(Criteria, ", "))
 	}
-	settings, err := m.FitSettings(opts.Options.Options)
-	if err != nil {
-		return nil, err
+	if !slices.Contains(Searches, opts.Search) {
+		return nil, fmt.Errorf("there is no search %q; there are %s", opts.Search, strings.Join(Searches, ", "))
 	}
-	s := &search{model: m, opts: opts, log: settings.Log, found: &Result{Status: "ok"}}
-	for _, v := range settings.Over {
-		s.over = append(s.over, v.String())
+	s := &search{
+		opts: opts, own: Problem{Model: m, Source: opts.Source}, spans: map[*Problem]*span{},
+		found: &Result{Status: "ok"},
 	}
 	for _, x := range opts.Among {
-		p := plan{Model: x, free: make([]bool, len(s.over)), n: len(s.over) - len(x.Held)}
-		for i := range p.free {
-			p.free[i] = true
-		}
-		for _, a := range x.Held {
-			i := slices.Index(s.over, a.Name)
-			if i < 0 {
-				return nil, fmt.Errorf("%s: the fit does not search for %s; it searches for %s", x.Name, a.Name,
-					strings.Join(s.over, ", "))
-			}
-			p.free[i] = false
+		p, err := s.plan(x)
+		if err != nil {
+			return nil, err
 		}
 		s.todo = append(s.todo, p)
+	}
+	if len(s.spans) > 1 && opts.Search != "all" {
+		return nil, fmt.Errorf("the models are of %d problems: a search that goes %s steps between models of one; "+
+			"compare all of them, with --search all, or make a selection for each", len(s.spans), opts.Search)
+	}
+	if opts.Begin != nil && opts.Search != "all" {
+		p, err := s.plan(*opts.Begin)
+		if err != nil {
+			return nil, err
+		}
+		s.begin = &p
+		if len(s.spans) > 1 {
+			return nil, fmt.Errorf("the search begins at %s, a model of another problem", p.Name)
+		}
 	}
 	return s, nil
 }
 
-// best fits models, and returns the best of them.
-func (s *search) best(ctx context.Context, list []plan) (best *Candidate, err error) {
-	for _, p := range list {
-		c, err := s.fit(ctx, p)
-		if err != nil {
-			return nil, err
+// span returns what the fits of a problem search for.
+func (s *search) span(of *Problem) (*span, error) {
+	if known := s.spans[of]; known != nil {
+		return known, nil
+	}
+	settings, err := of.Model.FitSettings(s.opts.Options.Options)
+	if err != nil {
+		return nil, err
+	}
+	known := &span{log: settings.Log}
+	for _, v := range settings.Over {
+		known.over = append(known.over, v.String())
+	}
+	s.spans[of] = known
+	return known, nil
+}
+
+// plan tells what a model estimates.
+func (s *search) plan(x Model) (plan, error) {
+	if x.Of == nil {
+		x.Of = &s.own
+	}
+	of, err := s.span(x.Of)
+	if err != nil {
+		return plan{}, err
+	}
+	p := plan{Model: x, free: make([]bool, len(of.over)), n: len(of.over)}
+	for i := range p.free {
+		p.free[i] = true
+	}
+	for _, name := range x.Estimated {
+		if !slices.Contains(of.over, name) {
+			return p, fmt.Errorf("%s estimates %s, which the fit does not search for; it searches for %s", x.Name, name,
+				strings.Join(of.over, ", "))
 		}
+	}
+	for _, a := range x.Held {
+		switch i := slices.Index(of.over, a.Name); {
+		case i >= 0:
+			p.free[i] = false
+			p.n--
+		case x.Estimated == nil:
+			return p, fmt.Errorf("%s: the fit does not search for %s; it searches for %s", x.Name, a.Name,
+				strings.Join(of.over, ", "))
+		}
+	}
+	return p, nil
+}
+
+// best fits models, and returns the best of them. They are found in the order of the list, whoever is ready first.
+func (s *search) best(ctx context.Context, list []plan) (best *Candidate, err error) {
+	all := make([]*Candidate, len(list))
+	errs := make([]error, len(list))
+	workers := s.opts.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	once := max(1, min(workers, len(list)))
+	if s.opts.Backend != nil {
+		once = 1
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range once {
+		group.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(list) {
+					return
+				}
+				if all[k], errs[k] = s.fit(ctx, list[k], max(1, workers/once)); errs[k] != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, c := range all {
+		if c == nil {
+			continue
+		}
+		if c.Err != nil || c.Fit != nil && c.Fit.Status != "ok" {
+			s.found.Status = "partial"
+		}
+		s.found.Candidates = append(s.found.Candidates, *c)
 		if best == nil || order(c, best, s.opts.Criterion) < 0 {
 			best = c
+		}
+	}
+	for _, e := range errs {
+		if e != nil {
+			s.found.Status = "partial"
+			return nil, e
 		}
 	}
 	return best, nil
@@ -216,6 +333,12 @@ func (s *search) best(ctx context.Context, list []plan) (best *Candidate, err er
 // stepwise goes to models that estimate more (sign 1) or less (-1).
 func (s *search) stepwise(ctx context.Context, sign int) error {
 	var at *Candidate
+	if s.begin != nil {
+		var err error
+		if at, err = s.best(ctx, []plan{*s.begin}); err != nil {
+			return err
+		}
+	}
 	for {
 		next := s.nearest(at, sign)
 		best, err := s.best(ctx, next)
@@ -256,26 +379,31 @@ func beyond(a, b plan, sign int) bool {
 	return a.n > b.n
 }
 
-// fit fits a model. The error is that of an interruption.
-func (s *search) fit(ctx context.Context, p plan) (*Candidate, error) {
+// fit fits a model, with so many searches at once. The error is that of an interruption.
+func (s *search) fit(ctx context.Context, p plan, workers int) (*Candidate, error) {
 	if err := ctx.Err(); err != nil {
-		s.found.Status = "partial"
 		return nil, err
 	}
-	if s.opts.Fitting != nil {
-		s.opts.Fitting(len(s.found.Candidates), p.Name)
-	}
+	s.tell(0, p.Name)
+	of := s.spans[p.Of]
 	c := &Candidate{
 		Model: p.Model, plan: p, NLL: math.NaN(), AIC: math.NaN(), AICc: math.NaN(), BIC: math.NaN(),
 	}
 	o := s.opts.Options
+	o.Workers, o.Source = workers, p.Of.Source
 	o.Set = append(slices.Clip(o.Set), p.Held...)
+	if s.opts.Kept != nil {
+		o.Done = s.opts.Kept(&p.Model)
+	}
+	if s.opts.Keep != nil {
+		o.Found = func(found fit.Start) { s.opts.Keep(&p.Model, found) }
+	}
 	var over, logs []string
-	for i, name := range s.over {
+	for i, name := range of.over {
 		if p.free[i] {
 			over = append(over, name)
 		}
-		if p.free[i] && s.log[i] {
+		if p.free[i] && of.log[i] {
 			logs = append(logs, name)
 		}
 	}
@@ -283,19 +411,24 @@ func (s *search) fit(ctx context.Context, p plan) (*Candidate, error) {
 		odes.Setting{Key: "fit.over", Value: "[" + strings.Join(over, ", ") + "]"},
 		odes.Setting{Key: "fit.log", Value: "[" + strings.Join(logs, ", ") + "]"})
 	if p.n == 0 {
-		c.Err = c.asItStands(ctx, s.model, o.Options)
+		c.Err = c.asItStands(ctx, p.Of.Model, o.Options)
 	} else {
-		c.Err = c.fitted(ctx, s.model, o)
+		c.Err = c.fitted(ctx, p.Of.Model, o)
 	}
-	switch {
-	case ctx.Err() != nil:
-		s.found.Status = "partial"
-		return nil, ctx.Err()
-	case c.Err != nil || c.Fit != nil && c.Fit.Status != "ok":
-		s.found.Status = "partial"
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	s.found.Candidates = append(s.found.Candidates, *c)
+	s.tell(1, p.Name)
 	return c, nil
+}
+
+// tell tells that a fit begins, or that more have ended.
+func (s *search) tell(more int, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done += more; more == 0 && s.opts.Fitting != nil {
+		s.opts.Fitting(s.done, name)
+	}
 }
 
 // fitted fits the model.
