@@ -56,7 +56,7 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		if err != nil {
 			return err
 		}
-		s := p.near(ctx, e, len(out.Starts), better)
+		s := judge{p}.near(ctx, e, len(out.Starts), better)
 		p.giveBack(e)
 		out.Stats.add(&s)
 		out.Stats.Seconds.Searches += s.Seconds
@@ -141,7 +141,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		if err := e.at(whole, m.x); err == nil {
 			p.predictions(e, m, out)
 			p.tooExact(e, m, out)
-			out.strays = p.strays(whole, e, m.x)
+			out.strays = afar{p}.strays(whole, e, m.x)
 		}
 	}
 	if ctx.Err() != nil && m.cut == "" {

@@ -198,7 +198,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	if on := &p.settings.Shooting; on.On() && !on.Auto {
-		if _, err := p.shooter(e, false); err != nil {
+		if _, err := (afar{p}).shooter(e, false); err != nil {
 			return nil, err
 		}
 	}

@@ -123,13 +123,13 @@ func (p *problem) sameStart(s *Start, x []float64) bool {
 // from searches from x.
 func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) Start {
 	if !p.settings.Shooting.On() {
-		return p.near(ctx, e, number, x)
+		return judge{p}.near(ctx, e, number, x)
 	}
-	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) { return p.fromAfar(ctx, e, x) })
+	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) { return afar{p}.fromAfar(ctx, e, x) })
 }
 
 // near searches from x by whole runs.
-func (p *problem) near(ctx context.Context, e *evaluator, number int, x []float64) Start {
+func (p judge) near(ctx context.Context, e *evaluator, number int, x []float64) Start {
 	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
 		return p.minimise(ctx, e, x, p.bounds())
 	})

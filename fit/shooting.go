@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,11 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Multiple shooting: a run is divided into parts. Each begins with values of its own, which are unknowns of the search
-// next to the estimates. So the data hold every part where they are, and no error grows along the whole run. What
-// separates the end of a part from the start of the next, the gap, is a penalty whose weight grows until the parts join.
-// Then they are joined exactly, and the ordinary search by whole runs goes on from there: its result is that of the
-// fit. See docs/fit.md.
+// Multiple shooting: a run is divided into parts. Each begins with values of its own, which are unknowns of the search,
+// as estimates are. So the data hold every part where they are, and no error grows along the whole run. What separates
+// the end of a part from the start of the next, the gap, has a penalty whose weight grows until the parts join. Then
+// they are joined exactly, and the ordinary search by whole runs goes on from there: its result is that of the fit. See
+// docs/fit.md.
 
 // shooting is a search by parts. It belongs to one goroutine, and shares its evaluations out among others.
 type shooting struct {
@@ -80,9 +81,12 @@ type piece struct {
 	value  float64
 }
 
+// afar makes the searches of a problem that may begin far away.
+type afar struct{ *problem }
+
 // shooter divides the runs of a fit: as the settings say, or once more in another way. It returns an error that names
 // what cannot be divided.
-func (p *problem) shooter(e *evaluator, otherwise bool) (*shooting, error) {
+func (p afar) shooter(e *evaluator, otherwise bool) (*shooting, error) {
 	to := &e.far[0]
 	if otherwise {
 		to = &e.far[1]
@@ -98,7 +102,7 @@ func (p *problem) shooter(e *evaluator, otherwise bool) (*shooting, error) {
 }
 
 // divided is shooter without memory.
-func (p *problem) divided(e *evaluator, otherwise bool) (*shooting, error) {
+func (p afar) divided(e *evaluator, otherwise bool) (*shooting, error) {
 	refuse := func(why string) (*shooting, error) {
 		var l diag.List
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.shooting: %s", why)
@@ -113,7 +117,7 @@ func (p *problem) divided(e *evaluator, otherwise bool) (*shooting, error) {
 	case p.settings.Warm:
 		return refuse("the model has steady states, and a part of a run has none")
 	}
-	s := &shooting{p: p, e: e, otherwise: otherwise, workers: 1, quiet: make([]bool, len(p.coords))}
+	s := &shooting{p: p.problem, e: e, otherwise: otherwise, workers: 1, quiet: make([]bool, len(p.coords))}
 	if p.settings.Starts == 1 || p.opts.workers() == 1 {
 		s.workers = p.opts.workers()
 	}
@@ -176,17 +180,16 @@ func (s *shooting) divide(c *chain) (err error) {
 	return nil
 }
 
-// cuts returns where the parts of a chain begin, but for the first.
-func (s *shooting) cuts(c *chain, from, to float64, due []float64) (list []float64) {
-	asked := s.p.settings.Shooting
-	// whole are the times at which all is observed that observations read as it is, and times those of any data.
-	var whole, times []float64
+// sampled returns the times of the data of a chain within the run, and those at which all is observed that observations
+// read as it is, if there are some.
+func (s *shooting) sampled(c *chain, from, to float64) (times, whole []float64) {
 	count, kinds := map[float64]int{}, 0
 	for _, g := range s.groups(c) {
-		direct := s.p.model.Observed(c.experiment, g.Observation) >= 0
-		if direct {
-			kinds++
+		one := 0
+		if s.p.model.Observed(c.experiment, g.Observation) >= 0 {
+			one = 1
 		}
+		kinds += one
 		seen := map[float64]bool{}
 		for _, t := range g.T {
 			if seen[t] || !(t > from && t < to) {
@@ -194,12 +197,9 @@ func (s *shooting) cuts(c *chain, from, to float64, due []float64) (list []float
 			}
 			seen[t] = true
 			if _, known := count[t]; !known {
-				count[t] = 0
 				times = append(times, t)
 			}
-			if direct {
-				count[t]++
-			}
+			count[t] += one
 		}
 	}
 	slices.Sort(times)
@@ -211,59 +211,83 @@ func (s *shooting) cuts(c *chain, from, to float64, due []float64) (list []float
 	if len(whole) < 2 {
 		whole = times
 	}
-	near := 1e-9 * (to - from)
-	free := func(t float64) bool {
-		return !slices.ContainsFunc(due, func(d float64) bool { return math.Abs(d-t) <= near })
+	return times, whole
+}
+
+// cutter chooses the times at which parts begin.
+type cutter struct {
+	from, to, near float64
+	due            []float64 // no part begins at these
+	list           []float64
+}
+
+func (c *cutter) free(t float64) bool {
+	return !slices.ContainsFunc(c.due, func(d float64) bool { return math.Abs(d-t) <= c.near })
+}
+
+// add adds a time that is later than those before, if a part can begin there.
+func (c *cutter) add(t float64) {
+	if t > c.from+c.near && t < c.to-c.near && c.free(t) &&
+		(len(c.list) == 0 || t > c.list[len(c.list)-1]+c.near) {
+		c.list = append(c.list, t)
 	}
-	add := func(t float64) {
-		if t > from+near && t < to-near && free(t) && (len(list) == 0 || t > list[len(list)-1]+near) {
-			list = append(list, t)
+}
+
+// given adds times that were asked for: where an event is due, one just ahead of it.
+func (c *cutter) given(own []float64) {
+	own = slices.Clone(own)
+	slices.Sort(own)
+	before := c.from
+	for _, t := range own {
+		if c.free(t) {
+			c.add(t)
+		} else {
+			c.add(t - (t-before)/16)
 		}
+		before = t
 	}
-	if len(asked.Times) > 0 && !s.otherwise {
-		own := slices.Clone(asked.Times)
-		slices.Sort(own)
-		for _, t := range own {
-			if !free(t) { // just ahead of what happens there
-				i, _ := slices.BinarySearch(own, t)
-				before := from
-				if i > 0 {
-					before = own[i-1]
+}
+
+// even adds times between n parts of about the same length, at those of a list that are near.
+func (c *cutter) even(n int, whole []float64) {
+	length := (c.to - c.from) / float64(n)
+	for k := 1; k < n; k++ {
+		t := c.from + float64(float64(k)*length)
+		best := t
+		if i, found := slices.BinarySearch(whole, t); !found {
+			reach := length / 2
+			for j := max(i-1, 0); j <= min(i, len(whole)-1); j++ {
+				if d := math.Abs(whole[j] - t); d < reach && c.free(whole[j]) {
+					best, reach = whole[j], d
 				}
-				t -= (t - before) / 16
 			}
-			add(t)
 		}
-		return list
+		for try := 1; !c.free(best) && try < 8; try++ {
+			best -= length / 16
+		}
+		c.add(best)
 	}
-	n := asked.Segments
-	if len(asked.Times) > 0 {
-		n = len(asked.Times)
-	}
-	if n == 0 {
-		n = max(4, min(len(times)/5, 60))
+}
+
+// cuts returns where the parts of a chain begin, but for the first.
+func (s *shooting) cuts(c *chain, from, to float64, due []float64) []float64 {
+	const rows, least, most = 5, 4, 60 // times of data in a part, and parts, of `auto`
+	at := &cutter{from: from, to: to, near: 1e-9 * (to - from), due: due}
+	times, whole := s.sampled(c, from, to)
+	asked := s.p.settings.Shooting
+	n := cmp.Or(asked.Segments, len(asked.Times))
+	switch {
+	case len(asked.Times) > 0 && !s.otherwise:
+		at.given(asked.Times)
+		return at.list
+	case n == 0:
+		n = max(least, min(len(times)/rows, most))
 	}
 	if s.otherwise {
 		n = max(2, (3*n+2)/4)
 	}
-	length := (to - from) / float64(n)
-	for k := 1; k < n; k++ {
-		t := from + float64(float64(k)*length)
-		best := t
-		if i, found := slices.BinarySearch(whole, t); !found {
-			reach := length / 2
-			for _, j := range []int{i - 1, i} {
-				if j >= 0 && j < len(whole) && math.Abs(whole[j]-t) < reach && free(whole[j]) {
-					best, reach = whole[j], math.Abs(whole[j]-t)
-				}
-			}
-		}
-		for try := 1; !free(best) && try < 8; try++ {
-			best -= length / 16
-		}
-		add(best)
-	}
-	return list
+	at.even(n, whole)
+	return at.list
 }
 
 // prepare makes the runs of a part.

@@ -10,7 +10,7 @@ import (
 
 // fromAfar is a search that may begin far away: by parts of runs, or, where it is auto, by whole runs and then by parts
 // if these do not lead to a good end.
-func (p *problem) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Result, error) {
+func (p afar) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Result, error) {
 	b := p.bounds()
 	var best optim.Result
 	var failed error // the first
@@ -82,7 +82,7 @@ func (s *shooting) hides() bool {
 // noise that the model says, and neighbours have nothing in common. A run out of phase fails this, and a minimum that
 // is not the lowest mostly does. A model that is wrong fails it as well: then other searches are for nothing, but what
 // comes of them is no worse.
-func (p *problem) follows(ctx context.Context, e *evaluator, x []float64) bool {
+func (p afar) follows(ctx context.Context, e *evaluator, x []float64) bool {
 	if e.comparison == nil {
 		return true // nothing is known
 	}
@@ -117,13 +117,13 @@ func (p *problem) follows(ctx context.Context, e *evaluator, x []float64) bool {
 }
 
 // strays says in words that the model does not follow its data at the best point of a fit by parts; "" where it does.
-func (p *problem) strays(ctx context.Context, e *evaluator, x []float64) string {
+func (p afar) strays(ctx context.Context, e *evaluator, x []float64) string {
 	if !p.settings.Shooting.On() || p.follows(ctx, e, x) {
 		return ""
 	}
 	if _, err := p.shooter(e, false); err != nil {
 		return "the residuals are more than noise, and runs were not divided: " + reason(err)
 	}
-	return "the residuals are more than the noise that the model says: there may be a lower minimum elsewhere, or the " +
-		"model is not that of the data; another number of parts, fit.shooting, or more starts can tell"
+	return "the residuals are more than the noise that the model says: there may be a lower minimum elsewhere, or " +
+		"the model is not that of the data; another number of parts, fit.shooting, or more starts can tell"
 }

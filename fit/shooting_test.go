@@ -12,8 +12,8 @@ import (
 	"odes.dev/odes/internal/testing/seeds"
 )
 
-// farCase is a fit that starts far away: data are made at the true values, with little noise, and whole runs from the start
-// do not come back to them.
+// farCase is a fit that starts far away: data are made at the true values, with little noise, and whole runs from the
+// start mostly do not come back to them.
 type farCase struct {
 	name, model, observe, over string
 	truth, start               map[string]float64
@@ -103,8 +103,8 @@ func TestFar(t *testing.T) {
 			if testing.Short() && i%2 == 1 {
 				t.Skip("some hundred runs")
 			}
-			text := c.text(c.data(t)) + fmt.Sprintf("fit { over = [%s]  intervals = none  %s }\nsolver { rtol = 1e-9 }\n",
-				c.over, c.more)
+			text := c.text(c.data(t)) + fmt.Sprintf(
+				"fit { over = [%s]  intervals = none  %s }\nsolver { rtol = 1e-9 }\n", c.over, c.more)
 			m := parse(t, text)
 			var o fit.Options
 			for name, v := range c.start {
@@ -142,7 +142,8 @@ func TestFar(t *testing.T) {
 func TestFarExperiments(t *testing.T) {
 	c := fars[0]
 	one := c.data(t)
-	text := "time t from 0 to 60\nparam a = 0.1 in [-1, 2], b = 0.4 in [-1, 2], c = 1.5 in [0.5, 10] ~ lognormal(1, 1)\n" +
+	text := "time t from 0 to 60\nparam a = 0.1 in [-1, 2], b = 0.4 in [-1, 2]\n" +
+		"param c = 1.5 in [0.5, 10] ~ lognormal(1, 1)\n" +
 		"param sd = 0.1 in [1e-3, 10]\nparam V0 = -1\nstate V = V0, R = 1\nV' = c*(V - V^3/3 + R)\n" +
 		"R' = -(V - a + b*R)/c\n" + one + strings.Replace(one, "data D", "data E", 1) +
 		"observe o = V ~ normal(sd) from D.y\nobserve p = V ~ normal(2*sd) from E.y\n" +
@@ -189,9 +190,10 @@ observe o = x ~ normal(0.05) from D.y
 		}
 	}
 	for _, wrong := range []string{"1", "2.5", "on", `"4"`, "[k]"} {
-		_, err := odes.Parse("m.ode", text+"objective L = nll()\nfit { shooting = "+wrong+" }\n", odes.ParseOptions{})
+		text := text + "objective L = nll()\nfit { shooting = " + wrong + " }\n"
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 		if err == nil {
-			_, err = fit.Run(t.Context(), parse(t, text+"objective L = nll()\nfit { shooting = "+wrong+" }\n"), fit.Options{})
+			_, err = fit.Run(t.Context(), m, fit.Options{})
 		}
 		if err == nil {
 			t.Errorf("shooting = %s is taken", wrong)
@@ -201,7 +203,8 @@ observe o = x ~ normal(0.05) from D.y
 
 // TestShootingEasy: auto makes the very search of a fit that is easy without it.
 func TestShootingEasy(t *testing.T) {
-	text := decay + "observe o = x ~ normal(0.2) from D.y\nobjective L = nll()\nfit { over = [k, x0]  intervals = none %s }\n"
+	text := decay + "observe o = x ~ normal(0.2) from D.y\nobjective L = nll()\n" +
+		"fit { over = [k, x0]  intervals = none %s }\n"
 	a := run(t, parse(t, fmt.Sprintf(text, "")), fit.Options{})
 	b := run(t, parse(t, fmt.Sprintf(text, "shooting = auto")), fit.Options{})
 	if a.Stats.Evaluations != b.Stats.Evaluations || a.Objective.Value != b.Objective.Value {

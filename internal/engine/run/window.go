@@ -449,7 +449,9 @@ func cutTable(
 	if x := made[t]; x != nil {
 		return x
 	}
-	x := &model.Table{Name: t.Name, Columns: t.Columns, Span: t.Span, Data: make([][]float64, len(t.Data)), Rows: []int{}}
+	x := &model.Table{
+		Name: t.Name, Columns: t.Columns, Span: t.Span, Data: make([][]float64, len(t.Data)), Rows: []int{},
+	}
 	for k := range t.Data {
 		x.Data[k] = []float64{}
 	}
