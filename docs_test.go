@@ -195,6 +195,7 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/language.md ":   "TestMessageInManual",
 		"docs/events.md odes": "TestDocumentsModels", "docs/steady.md odes": "TestDocumentsModels",
 		"docs/dosing.md odes":      "TestDocumentsModels",
+		"docs/populations.md odes": "TestDocumentsModels",
 		"docs/composition.md odes": "TestDocumentsModels",
 		"docs/python.md odes":      "TestDocumentsModels",
 		"docs/ensembles.md odes":   "TestDocumentsModels",

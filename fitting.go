@@ -147,6 +147,9 @@ func (m *Model) Constraints() []Value {
 	return slices.DeleteFunc(m.engine.Objectives(nil, &diag.List{}), func(v Value) bool { return v.Relation == "" })
 }
 
+// Objectives returns all objectives and constraints, by elements, in file order. They have no values.
+func (m *Model) Objectives() []Value { return m.engine.Objectives(nil, &diag.List{}) }
+
 // ValuesOf returns the variables that opts.Wrt names, and their values before a run, laid out like a row of a gradient.
 func (m *Model) ValuesOf(opts Options) ([]Variable, []float64, error) {
 	return m.engine.ValuesOf(m.setup(opts.GradientOnly()))

@@ -3,7 +3,9 @@ package fit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 
 	"odes.dev/odes"
 )
@@ -67,6 +69,10 @@ func Data(m *odes.Model, opts odes.Options) ([]float64, error) {
 // Likelihood returns the negative log likelihood of the data of a model as it stands, and how many rows they have: what
 // NLL and Rows of a Result are at its estimates.
 func Likelihood(ctx context.Context, m *odes.Model, opts odes.Options) (nll float64, rows int, err error) {
+	if names := m.RandomEffects(); len(names) > 0 {
+		return math.NaN(), 0, fmt.Errorf("the model has random effects (%s): its likelihood is an integral, which "+
+			"odes sens and odes fit compute", strings.Join(names, ", "))
+	}
 	opts.Wrt = []string{}
 	c, err := m.CompareAll(opts)
 	if err != nil {

@@ -108,6 +108,9 @@ func (p afar) divided(e *evaluator, otherwise bool) (*shooting, error) {
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.shooting: %s", why)
 		return nil, l.Err()
 	}
+	if _, err := p.model.Node(-1); err != nil { // the reason why there are no rows may be among these
+		return nil, err
+	}
 	switch {
 	case e.comparison == nil:
 		return refuse("what is minimised is no likelihood of data: write objective loss = nll(), and fit that")

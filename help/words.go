@@ -46,6 +46,8 @@ var codes = map[string]string{
 		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
 	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, params that are not " +
 		"identifiable from the data (before a fit, odes check --identifiable tells them); docs/fit.md.",
+	"population": "What there is to say of the integral over random effects: the objective as NONMEM has it, " +
+		"searches for modes that did not converge, subjects with several modes.",
 	"simulate": "What there is to say of data that were drawn.",
 	"sample": "What there is to say of draws from a posterior: chains that differ, too few effective draws, steps " +
 		"that diverged, several modes, a solver that is part of the answer; docs/sample.md.",

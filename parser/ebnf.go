@@ -48,6 +48,7 @@ var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
 	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
 	"doseKey": "Name", "dotName": "Dotted", "chosen": `("where" Expr)`,
+	"occasions": `("by" Expr)`,
 	"unitValue": "Expr", "useKey": "Expr", "drawn": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }

@@ -153,6 +153,8 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 		rule = g.parser("0")
 	case p.startsMass(p.i):
 		rule = g.parser("mass")
+	case startsRandom(p, p.i):
+		rule = g.parser("random")
 	case startsDoses(p, p.i):
 		rule = g.parser("doses")
 	case isName(t) && isToken(p.ahead(1), "'"):

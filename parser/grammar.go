@@ -56,8 +56,11 @@ type useKey struct{ ast.Expr }
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
 
-// chosen is `where c`.
-type chosen struct{ ast.Expr }
+// chosen is `where c`, and occasions is `by D.OCC`.
+type (
+	chosen    struct{ ast.Expr }
+	occasions struct{ ast.Expr }
+)
 
 // place is filled by participle with where a struct starts and what follows it.
 type place struct {
@@ -111,6 +114,17 @@ type (
 		Value  ast.Expr         `parser:"('=' @@)?"`
 		Bounds part[bounds]     `parser:"@@?"`
 		Prior  ast.Expr         `parser:"('~' @@)?"`
+	}
+	randomItem struct {
+		Vars []*randomDecl `parser:"'random' @@ (',' @@)*"`
+	}
+	randomDecl struct {
+		place
+		Name part[newName]    `parser:"@@"`
+		Dims part[[]ast.Expr] `parser:"@@?"`
+		Unit part[*ast.Unit]  `parser:"(':' @@)?"`
+		Dist ast.Expr         `parser:"'~' @@"`
+		By   part[occasions]  `parser:"@@?"`
 	}
 	controlItem struct {
 		Var    *varDecl `parser:"'control' @@ 'piecewise'"`
@@ -340,6 +354,7 @@ func itemRules() []itemRule {
 		rule((*parse).unitDecl, "unit"),
 		rule((*parse).time, "time"),
 		rule((*parse).decl, "const", "param", "state", "alg", "discrete"),
+		rule(random, "random"),
 		rule((*parse).control, "control"),
 		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }, "let"),
 		rule((*parse).output, "output"),
@@ -409,6 +424,7 @@ func grammarOptions(g *grammar) []participle.Option {
 		partOf(g, anywhere, nil, (*parse).drawn),
 		partOf(g, anywhere, nil, readDoseKey),
 		partOf(g, anywhere, nil, readChosen),
+		partOf(g, anywhere, nil, readOccasions),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),

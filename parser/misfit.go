@@ -285,12 +285,12 @@ var misfits = []advice{
 			"or fn f(x) { let a = x^2  return a }",
 	},
 	{
-		example: "random eta ~ normal(0, 0.3)",
+		example: "eta e_CL ~ normal(0, 0.3)",
 		name:    "random eta omega",
 		when:    func(s *site) bool { return isName(s.after) },
 		code:    CodeItem,
-		message: "\"{next}\" starts no item; random effects (a population) cannot be fitted in this version: fit the " +
-			"individuals as experiments, or together with a param for each",
+		message: "\"{next}\" starts no item; a number that differs from subject to subject is written " +
+			"random {after} ~ normal(0, w)",
 	},
 	{
 		example: "plot x",

@@ -145,7 +145,7 @@ func (p *parse) startsItem(i int) bool {
 		return !isToken(after, "=") && !p.startsPrimed(i) &&
 			(t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
-		return p.startsEquation(i) || p.startsMass(i) || startsDoses(p, i)
+		return p.startsEquation(i) || p.startsMass(i) || startsDoses(p, i) || startsRandom(p, i)
 	case ast.NumberToken:
 		return t.Text == "0" && i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
 	}
@@ -167,6 +167,16 @@ func startsDoses(p *parse, i int) bool {
 	t := &p.tokens[i]
 	return t.Kind == ast.IdentToken && t.Text == "doses" && i+2 < len(p.tokens) && isName(&p.tokens[i+1]) &&
 		isToken(&p.tokens[i+2], "{")
+}
+
+// startsRandom reports whether token i starts `random e ~`, `random e[2] ~` or `random e : [m] ~`.
+func startsRandom(p *parse, i int) bool {
+	t := &p.tokens[i]
+	if t.Kind != ast.IdentToken || t.Text != "random" || i+2 >= len(p.tokens) || !isName(&p.tokens[i+1]) {
+		return false
+	}
+	next := &p.tokens[i+2]
+	return isToken(next, "~") || isToken(next, "[") && !p.startsPrimed(i+1) || isToken(next, ":")
 }
 
 // maxSubscript bounds the nesting of brackets that startsPrimed looks through,

@@ -110,6 +110,26 @@ func (p *parse) decl(n *declItem) ast.Item {
 	return d
 }
 
+func random(p *parse, n *randomItem) ast.Item {
+	d := &ast.Decl{Kind: ast.Random}
+	for _, v := range n.Vars {
+		d.Vars = append(d.Vars, &ast.Var{
+			At: ast.At{Span: p.of(v.place)}, Name: v.Name.get().Ident, Dims: value(v.Dims), Unit: value(v.Unit),
+			Prior: v.Dist, By: value(v.By).Expr,
+		})
+	}
+	return d
+}
+
+// readOccasions parses `by D.OCC`, unless a state of this name has its equation here.
+func readOccasions(p *parse) (occasions, bool) {
+	if t := p.peek(); t.Kind != ast.IdentToken || t.Text != "by" || p.startsItem(p.i) {
+		return occasions{}, false
+	}
+	p.i++
+	return occasions{p.expr(0)}, true
+}
+
 func (p *parse) variable(n *varDecl) *ast.Var {
 	b := value(n.Bounds)
 	return &ast.Var{

@@ -396,6 +396,13 @@ var inside = []Word{
 			"CMT EVID II ADDL SS MDV. Behind each state stand the rows that it takes, and `lag`, `f`, `dur`, `rate`.",
 	},
 	{
+		Name: "random", Kind: FreeWord, In: "experiment",
+		Form: "random e_CL ~ normal(0, w_CL), e_V ~ normal(0, w_V)",
+		Text: "Random effects: numbers that every experiment of `experiment subject from D by D.id` has for itself, " +
+			"and that nll() integrates over, as `solver { marginal = focei }` says. Standard deviations may be " +
+			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`.",
+	},
+	{
 		Name: "where", Kind: FreeWord, In: "experiment observe",
 		Form: `use D where arm == "high"`,
 		Text: "Begins the condition that rows of a table are chosen by: those that an experiment is compared with, " +

@@ -77,7 +77,7 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 			if err != nil {
 				return nil, nil, fmt.Errorf("the prior of %s: %w", name, err)
 			}
-			values[k] = dist.Quantile(uniform(j.settings.Seed, replicate, "prior\x00"+d.Name, k))
+			values[k] = dist.Quantile(Uniform(j.settings.Seed, replicate, "prior\x00"+d.Name, k))
 			if math.IsInf(values[k], 0) {
 				return nil, nil, fmt.Errorf("the prior of %s gives a number that is too large", name)
 			}

@@ -67,6 +67,10 @@ func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error)
 	if err := m.ReadSettings("simulate", opts, &s); err != nil {
 		return nil, err
 	}
+	if names := m.RandomEffects(); len(names) > 0 {
+		return nil, fmt.Errorf("the model has random effects (%s), which are not drawn in this version: data would "+
+			"lack what differs between subjects", strings.Join(names, ", "))
+	}
 	if s.Times != nil {
 		whole, err := m.AtTimes(s.Times)
 		if err != nil {
@@ -292,8 +296,8 @@ func (j *job) draw(c *odes.Comparison, i int, params []Param) (*Replicate, error
 		}
 		to := r.Data[slices.Index(j.columns, g.Column)]
 		for k, row := range g.Row {
-			u := uniform(j.settings.Seed, i, g.Observation+"\x00"+g.Experiment, row)
-			y, err := datum(g, k, u)
+			u := Uniform(j.settings.Seed, i, g.Observation+"\x00"+g.Experiment, row)
+			y, err := Datum(g, k, u)
 			if err != nil {
 				at := "t = " + diag.Number(g.T[k])
 				if g.Experiment != "" {
@@ -313,8 +317,8 @@ func (j *job) draw(c *odes.Comparison, i int, params []Param) (*Replicate, error
 // slack is how far below zero the mean of counts may be by the error of a run.
 const slack = 1e-6
 
-// datum draws row k of g at the place u of its distribution.
-func datum(g *odes.Compared, k int, u float64) (float64, error) {
+// Datum draws row k of g at the place u of its distribution.
+func Datum(g *odes.Compared, k int, u float64) (float64, error) {
 	centre := g.Prediction.Values[k]
 	args := map[string]float64{}
 	for i, name := range g.Parameters {
@@ -354,9 +358,9 @@ func datum(g *odes.Compared, k int, u float64) (float64, error) {
 	return d.Quantile(u), nil
 }
 
-// uniform returns a number strictly between 0 and 1 that belongs to a place of a stream: splitmix64 over a hash of the
+// Uniform returns a number strictly between 0 and 1 that belongs to a place of a stream: splitmix64 over a hash of the
 // names (FNV-1a).
-func uniform(seed uint64, replicate int, name string, row int) float64 {
+func Uniform(seed uint64, replicate int, name string, row int) float64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
 		h = (h ^ uint64(name[i])) * 1099511628211

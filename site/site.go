@@ -35,8 +35,8 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
 	{"Use", []string{
-		"docs/language", "docs/events", "docs/dosing", "docs/composition", "docs/repl", "docs/fit", "docs/sample",
-		"docs/simulate", "docs/python", "docs/r", "docs/go", "docs/editors",
+		"docs/language", "docs/events", "docs/dosing", "docs/populations", "docs/composition", "docs/repl", "docs/fit",
+		"docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go", "docs/editors",
 		"docs/limits", "docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",

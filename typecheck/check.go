@@ -79,17 +79,17 @@ type checker struct {
 	masses     []*ast.Mass
 	massOf     map[*model.Symbol]*massMatrix
 	settings   []*ast.Settings
-	priors     []prior
-	observed   []*observation
-	asserted   map[model.Expr]bool // knots of which asserts were made
-	empty      []string            // the columns that are observed and hold nothing
-	nodes      int
-	tooMany    bool
-	inlining   []*ast.Fn
-	recursive  map[*ast.Fn]bool // those that were reported as calling themselves
-	resolving  []*entity
-	unitMode   string
-	operand    *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
+	drawnOfPass
+	observed  []*observation
+	asserted  map[model.Expr]bool // knots of which asserts were made
+	empty     []string            // the columns that are observed and hold nothing
+	nodes     int
+	tooMany   bool
+	inlining  []*ast.Fn
+	recursive map[*ast.Fn]bool // those that were reported as calling themselves
+	resolving []*entity
+	unitMode  string
+	operand   *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
 	sparse map[model.Expr]*sparse        // the values that are sparse matrices
 	letOf  map[model.Expr]*entity        // by value: the let that has it and has no unit of its own
@@ -273,6 +273,7 @@ func (c *checker) run() {
 		if c.variant.alone {
 			c.checkPriors()
 		}
+		checkRandoms(c)
 		c.checkObserves()
 		if c.variant.alone {
 			c.checkObjectives()
@@ -286,6 +287,7 @@ func (c *checker) run() {
 	}
 	giveDoses(c)
 	c.checkPriors()
+	checkRandoms(c)
 	c.checkObserves()
 	c.checkObjectives()
 	c.checkOutputs()

@@ -1,10 +1,7 @@
 package typecheck
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -42,7 +39,7 @@ func (v *cover) fill() {
 func (v *cover) add(p model.Piece) bool {
 	v.spans = append(v.spans, p.Span)
 	n := int32(len(v.spans))
-	if n == 1 && coversAll(p, v.shape) {
+	if n == 1 && p.Whole(v.shape) {
 		v.whole = true
 		return true
 	}
@@ -56,30 +53,6 @@ func (v *cover) add(p model.Piece) bool {
 		}
 		v.by[o] = n
 	})
-}
-
-// coversAll recognises, by their form, pieces that define every element once: the whole, or u[i,j]
-// for i and j over all values.
-func coversAll(p model.Piece, shape types.Shape) bool {
-	if p.Subs == nil {
-		return len(p.Indices) == 0
-	}
-	var met []*model.Index
-	for k, s := range p.Subs {
-		if s.At == nil {
-			if s.Lo != 1 || s.Step != 1 || s.Count != shape[k] {
-				return false
-			}
-			continue
-		}
-		v, ok := s.At.(*model.LoopVar)
-		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) ||
-			!slices.Contains(p.Indices, v.Index) {
-			return false
-		}
-		met = append(met, v.Index)
-	}
-	return len(met) == len(p.Indices)
 }
 
 // free reports whether p overlaps none of the pieces that were added.
@@ -103,7 +76,7 @@ func (v *cover) missing() (name string, is bool) {
 	}
 	v.fill()
 	if i := slices.Index(v.by, 0); i >= 0 {
-		return element(i, v.shape), true
+		return v.shape.Element(i), true
 	}
 	return "", false
 }
@@ -113,39 +86,7 @@ func (v *cover) twice() (name string, spans []source.Span, is bool) {
 	if v.overlap < 0 {
 		return "", nil, false
 	}
-	return element(v.overlap, v.shape), []source.Span{v.spans[v.by[v.overlap]-1], v.spans[v.other-1]}, true
-}
-
-// element returns the name of the element at flat offset o: "3", "2,5".
-func element(o int, shape types.Shape) string {
-	if len(shape) == 0 {
-		return ""
-	}
-	at := make([]string, len(shape))
-	for k := len(shape) - 1; k >= 0; k-- {
-		at[k] = strconv.Itoa(o%shape[k] + 1)
-		o /= shape[k]
-	}
-	return strings.Join(at, ",")
-}
-
-// lines returns " (lines 12, 15)".
-func lines(spans []source.Span) string {
-	var all []string
-	for _, s := range spans {
-		if s.File != nil {
-			if n := strconv.Itoa(s.Begin().Line); !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-	}
-	switch len(all) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(" (line %s)", all[0])
-	}
-	return fmt.Sprintf(" (lines %s)", strings.Join(all, ", "))
+	return v.shape.Element(v.overlap), []source.Span{v.spans[v.by[v.overlap]-1], v.spans[v.other-1]}, true
 }
 
 // eachElement calls f for every element that subs select for every value of indices, with the

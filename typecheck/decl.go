@@ -279,7 +279,7 @@ func (c *checker) resolveVariable(e *entity) {
 	if e.condition {
 		c.holdParam(e)
 	}
-	if v.Prior != nil && e.kind == paramName {
+	if sym.Random = c.randoms[e] != nil; v.Prior != nil && e.kind == paramName && !sym.Random {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
 	}
 }
@@ -547,7 +547,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) model.Expr {
 		ok = false
 	}
 	if at, spans, is := cover.twice(); is {
-		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, lines(spans)).
+		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, source.Lines(spans)).
 			Relate(spans[0], "first here")
 		ok = false
 	}

@@ -160,7 +160,7 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 	}
 	if at, spans, is := sets.twice(); is {
 		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at),
-			lines(spans)).Relate(spans[0], "first equation")
+			source.Lines(spans)).Relate(spans[0], "first equation")
 		return bad(sym.Span)
 	}
 	if failed || slices.Contains(c.lostNames, sym.Name) {
@@ -264,7 +264,7 @@ func bothMissing(a, b *cover) (string, bool) {
 	b.fill()
 	for i := range a.by {
 		if a.by[i] == 0 && b.by[i] == 0 {
-			return element(i, a.shape), true
+			return a.shape.Element(i), true
 		}
 	}
 	return "", false
@@ -484,7 +484,7 @@ func elementOf(subs []model.Sub, shape types.Shape) string {
 	if subs == nil {
 		return ""
 	}
-	return element(elementAt(subs, shape), shape)
+	return shape.Element(elementAt(subs, shape))
 }
 
 // elementAt returns the number of an element, from 0, by constant subscripts.

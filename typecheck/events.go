@@ -527,11 +527,11 @@ func (c *checker) assignedOnce(e *model.Event) bool {
 			if sym.Hidden { // what stands for a param while `equilibrate` sets it
 				name = strings.TrimRight(name, "°")
 			}
-			if at := element(a.offset, shape); at != "" {
+			if at := shape.Element(a.offset); at != "" {
 				name += "[" + at + "]"
 			}
 			c.errorf(CodeTwice, second, "%q is assigned twice in this event%s; all assignments happen at once", name,
-				lines([]source.Span{first, second})).Relate(first, "first here")
+				source.Lines([]source.Span{first, second})).Relate(first, "first here")
 			ok = false
 			break
 		}

@@ -273,6 +273,10 @@ func (c *checker) overridable(id ast.Ident) bool {
 		return false
 	case e.kind == laterName:
 		return false
+	case c.randoms[e] != nil:
+		c.errorf(CodeTarget, id.Span, "%q is a random effect, which the likelihood is integrated over; one that an "+
+			"experiment knows is a param", id.Name).Relate(e.span, "declared here")
+		return false
 	case e.home != nil:
 		c.errorf(CodeTarget, id.Span, "%q is imported; an experiment sets the consts and params of the file", id.Name)
 		return false

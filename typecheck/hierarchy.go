@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"math"
-	"slices"
 
 	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/target"
@@ -101,7 +100,7 @@ func (c *checker) drawFrom(p *prior, n *numbersOf) bool {
 		each = each || len(n.args[name].Type().Shape) > 0
 	}
 	if n.varies {
-		d.Of = paramsOf(n.args)
+		d.Of = model.ParamsOf(n.args)
 		if row.Mass == nil && cuts(row, d) {
 			c.errorf(CodeBounds, p.dist.Pos(), "the bounds of %q cut off its prior, and what they leave of %s has no "+
 				"derivatives by its numbers; give it numbers that are constants, or leave the bounds out", sym.Name,
@@ -114,7 +113,7 @@ func (c *checker) drawFrom(p *prior, n *numbersOf) bool {
 		for i, name := range row.Args {
 			args[i] = n.args[name]
 		}
-		d.Numbers = func(value func(name string) []float64) [][]float64 { return evaluateEach(args, size, value) }
+		d.Numbers = func(value func(name string) []float64) [][]float64 { return tabulate.Each(args, size, value) }
 	}
 	if n.varies {
 		return true
@@ -158,80 +157,6 @@ func (c *checker) drawFrom(p *prior, n *numbersOf) bool {
 func cuts(row *stdlib.Func, d *model.Draw) bool {
 	lo, hi, _ := sample.Support(row.Name, make([]float64, len(row.Args)))
 	return d.Lo > lo || d.Hi < hi
-}
-
-// evaluateEach returns the numbers of each of size elements.
-func evaluateEach(args []model.Expr, size int, value func(name string) []float64) [][]float64 {
-	v := tabulate.Evaluator{Params: value}
-	list := make([][]float64, size)
-	for k, a := range args {
-		data := v.Eval(a).Over(nil)
-		for i := range list {
-			if k == 0 {
-				list[i] = make([]float64, len(args))
-			}
-			if len(data) == 1 {
-				list[i][k] = data[0]
-			} else {
-				list[i][k] = data[i]
-			}
-		}
-	}
-	return list
-}
-
-// paramsOf returns the names of the params that expressions read, also by what other params follow from.
-func paramsOf(args map[string]model.Expr) []string {
-	var names []string
-	var read func(e model.Expr)
-	read = func(e model.Expr) {
-		model.Walk(func(e model.Expr) bool {
-			if r, ok := e.(*model.Ref); ok && r.Sym.Kind == model.ParamSymbol && !slices.Contains(names, r.Sym.Name) {
-				names = append(names, r.Sym.Name)
-				read(r.Sym.Value)
-			}
-			return true
-		}, e)
-	}
-	for _, name := range sortedKeys(args) {
-		read(args[name])
-	}
-	return names
-}
-
-// circle returns a param whose prior depends, by those of others, on the param itself: such priors are no distribution.
-// "" stands for none.
-func circle(priors []model.Draw) string {
-	of := map[string]*model.Draw{}
-	for i := range priors {
-		of[priors[i].Target.Name] = &priors[i]
-	}
-	const entered, left = 1, 2
-	state := map[string]int{}
-	var visit func(name string) bool
-	visit = func(name string) bool {
-		d := of[name]
-		if d == nil || state[name] == left {
-			return true
-		}
-		if state[name] == entered {
-			return false
-		}
-		state[name] = entered
-		for _, on := range d.Of {
-			if !visit(on) {
-				return false
-			}
-		}
-		state[name] = left
-		return true
-	}
-	for i := range priors {
-		if !visit(priors[i].Target.Name) {
-			return priors[i].Target.Name
-		}
-	}
-	return ""
 }
 
 // priorTerm returns the negative log density of one param, summed over its elements.

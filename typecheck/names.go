@@ -103,9 +103,10 @@ func (c *checker) collect() {
 			}
 		case *ast.Decl:
 			for _, v := range it.Vars {
-				kind := [...]entityKind{constName, paramName, stateName, algName, discreteName}[it.Kind]
+				kind := [...]entityKind{constName, paramName, stateName, algName, discreteName, paramName}[it.Kind]
 				if e := c.declare(v.Name, kind); e != nil {
 					e.variable, e.doc = v, v.Doc
+					enterRandom(c, e, it.Kind)
 				}
 			}
 		case *ast.Control:

@@ -301,29 +301,7 @@ func present(t *model.Table, k int, chosen []bool) *model.Table {
 	for r, x := range t.Data[k] {
 		keep[r] = !math.IsNaN(x) && (chosen == nil || chosen[r])
 	}
-	return chosenRows(t, keep)
-}
-
-// chosenRows returns the rows of t that keep tells: t itself if it is all.
-func chosenRows(t *model.Table, keep []bool) *model.Table {
-	if !slices.Contains(keep, false) {
-		return t
-	}
-	out := &model.Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
-	for r := range keep {
-		if !keep[r] {
-			continue
-		}
-		row := r + 1
-		if t.Rows != nil {
-			row = t.Rows[r]
-		}
-		out.Rows = append(out.Rows, row)
-		for i, d := range t.Data {
-			out.Data[i] = append(out.Data[i], d[r])
-		}
-	}
-	return out
+	return t.Keep(keep)
 }
 
 // distribution is a checked `normal(sd, below = limit)`, without its centre, which the observed
@@ -596,6 +574,9 @@ func (c *checker) nll(e *ast.Call) model.Expr {
 		}
 		if !slices.ContainsFunc(c.observed, func(o *observation) bool { return want == nil || o.table == want }) {
 			return c.nothingObserved(e)
+		}
+		if len(c.randoms) > 0 { // an integral, and no sum over rows
+			return integrated(c, e, name)
 		}
 		return c.likelihood(c.total(e.Span, name), want)
 	}

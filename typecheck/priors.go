@@ -57,7 +57,7 @@ func (c *checker) checkPriors() {
 			c.model.Priors = append(c.model.Priors, n.draw)
 		}
 	}
-	name := circle(c.model.Priors)
+	name := model.Circle(c.model.Priors)
 	for i := range c.priors {
 		if p := &c.priors[i]; p.sym.Name == name {
 			c.errorf(CodeArguments, p.dist.Pos(), "the prior of %q depends on the value of %q itself, or in a circle "+

@@ -139,7 +139,7 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 		})
 	}
 	if slices.Contains(timed, true) {
-		some := chosenRows(numbered, timed)
+		some := numbered.Keep(timed)
 		at := model.Seal(&model.Const{
 			Base: model.NewBase(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(some.Data[0])},

@@ -154,7 +154,7 @@ func (c *checker) steadyRows(from *dataTable, t *model.Table, s source.Span,
 		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Kind: model.Steady, Body: sum,
 		Event: c.afterwards(s),
 	})
-	return f, chosenRows(t, finite)
+	return f, t.Keep(finite)
 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }

@@ -94,11 +94,12 @@ const (
 	State
 	Alg
 	Discrete
+	Random
 )
 
 // String returns the keyword.
 func (k DeclKind) String() string {
-	return [...]string{"const", "param", "state", "alg", "discrete"}[k]
+	return [...]string{"const", "param", "state", "alg", "discrete", "random"}[k]
 }
 
 // The items.
@@ -148,7 +149,7 @@ type (
 		Doc      string
 	}
 
-	// Decl is `param a = 1, b[n] : [s] = 2 in [0, 3] ~ normal(0, 1)`.
+	// Decl is `param a = 1, b[n] : [s] = 2 in [0, 3] ~ normal(0, 1)`, or `random e ~ normal(0, w) by D.OCC`.
 	Decl struct {
 		At
 		Kind DeclKind
@@ -385,6 +386,7 @@ type (
 		Value  Expr // may be nil
 		Lo, Hi Expr // `in [lo, hi]`; both nil or both set
 		Prior  Expr // may be nil
+		By     Expr // of a random effect: the column of its occasions; nil for none
 		Doc    string
 	}
 

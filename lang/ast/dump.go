@@ -251,7 +251,7 @@ func (d *dumper) piece(n Node) {
 		d.WriteString(name(*n))
 	case *Var:
 		d.list("var", name(n.Name), d.keyed("shape", n.Dims...), UnitString(n.Unit), n.Value, d.keyed("in", n.Lo, n.Hi),
-			d.keyed("~", n.Prior), doc(n.Doc))
+			d.keyed("~", n.Prior), d.keyed("by", n.By), doc(n.Doc))
 	case *UseSet:
 		d.list("=", n.Key, n.Value)
 	case *LValue:

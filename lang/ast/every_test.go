@@ -31,6 +31,7 @@ param q : [m] = 3
 state x = 1 [mg], y[n] = 2
 discrete d = 0
 alg z = 1
+random e ~ normal(0, w), k[2] : [m] ~ mvnormal(Omega) by D.OCC
 control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)
 let c = if x > 1 [mg] and not (k < 2) or false then -x^2 else (x)
 let w[i,j] = sum(A[i,l] * A[j,l] for l in 1:2) for i in 1:n, j in 1:n

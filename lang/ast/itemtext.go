@@ -225,6 +225,7 @@ func (t *text) variable(v *Var) {
 		t.put("]")
 	}
 	t.value(" ~ ", v.Prior)
+	t.value(" by ", v.By)
 }
 
 func (t *text) fn(n *Fn) {

@@ -176,7 +176,7 @@ func (w *walker) piece(n Node) {
 		w.node(&n.Name)
 		w.expr(n.Dims...)
 		w.unit(n.Unit)
-		w.expr(n.Value, n.Lo, n.Hi, n.Prior)
+		w.expr(n.Value, n.Lo, n.Hi, n.Prior, n.By)
 	case *UseSet:
 		w.expr(n.Key, n.Value)
 	case *LValue:

@@ -133,6 +133,12 @@ var solver = Block{
 				"said otherwise)",
 		},
 		{
+			Key: "marginal", Words: []string{"laplace", "focei", "foce", "fo", "agq", "imp"}, Default: "laplace",
+			Doc: "how nll() is integrated over random effects: `laplace`, unless said otherwise, `focei`, `foce`, " +
+				"`fo`, `agq(n = 5)` (Gauss–Hermite quadrature with so many nodes for each random effect) or " +
+				"`imp(n = 1000, seed = 1)` (importance sampling); docs/populations.md",
+		},
+		{
 			Key: "linear", Kind: Word, Default: "auto",
 			Doc: "how implicit methods solve the linear equations of a step: `dense`, `band` and `sparse` factor a " +
 				"matrix; `gmres` needs no factors, only products, for grids whose factors have no room; `auto` " +

@@ -53,10 +53,10 @@ type Model struct {
 	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
-	Priors       []Draw // of params, in file order
-	Asserts      []*Assert
-	Invariants   []*Invariant
-	Settings     Settings
+	Drawn
+	Asserts    []*Assert
+	Invariants []*Invariant
+	Settings   Settings
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
@@ -144,6 +144,7 @@ type Symbol struct {
 	Still bool
 	// Control tells that a param is the values of a control.
 	Control bool
+	Random  bool // a param is a random effect
 	// Lo and Hi bound a param (±Inf when not written). Least and Most do where they read params: each is a number that
 	// a run has from its start.
 	Lo, Hi      float64

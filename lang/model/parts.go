@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
 )
 
 // OfDoses begins the names of events that are made of records of doses. Those after the end of the run are no news.
@@ -167,6 +168,9 @@ func (m *Model) Reads(used map[string]bool) {
 			roots = append(roots, e)
 		}
 	}
+	for _, r := range m.Randoms {
+		roots = append(roots, r.Scale)
+	}
 	Walk(func(e Expr) bool {
 		if r, ok := e.(*Ref); ok {
 			used[r.Sym.Name] = true
@@ -194,4 +198,28 @@ func (x *Index) Values() []float64 {
 		v[i] = float64(x.Lo + i*x.Step)
 	}
 	return v
+}
+
+// Whole recognises, by its form, a piece that defines every element of an array once: the whole, or u[i,j] for i and j
+// over all values.
+func (p *Piece) Whole(shape types.Shape) bool {
+	if p.Subs == nil {
+		return len(p.Indices) == 0
+	}
+	var met []*Index
+	for k, s := range p.Subs {
+		if s.At == nil {
+			if s.Lo != 1 || s.Step != 1 || s.Count != shape[k] {
+				return false
+			}
+			continue
+		}
+		v, ok := s.At.(*LoopVar)
+		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) ||
+			!slices.Contains(p.Indices, v.Index) {
+			return false
+		}
+		met = append(met, v.Index)
+	}
+	return len(met) == len(p.Indices)
 }

@@ -80,3 +80,16 @@ type Type struct {
 	Shape Shape
 	Unit  units.Unit // the zero Unit is unknown
 }
+
+// Element returns the name of the element at flat offset o: "3", "2,5".
+func (s Shape) Element(o int) string {
+	if len(s) == 0 {
+		return ""
+	}
+	at := make([]string, len(s))
+	for k := len(s) - 1; k >= 0; k-- {
+		at[k] = strconv.Itoa(o%s[k] + 1)
+		o /= s[k]
+	}
+	return strings.Join(at, ",")
+}

@@ -10,7 +10,7 @@ syn keyword odesItem simulate solver state time unit use
 syn keyword odesWord at else elseif end every for if in return stop then when
 syn keyword odesOperatorWord and as crosses not or
 syn keyword odesConstant true false pi inf nan
-syn match odesOther "\<\%(by\|constant\|count\|delay\|doses\|down\|from\|linear\|mass\|on\|once\|pending\|persistent\|piecewise\|priority\|rate\|start\|to\|tol\|up\|values\|where\|with\)\>\ze\s\+[^= \t]"
+syn match odesOther "\<\%(by\|constant\|count\|delay\|doses\|down\|from\|linear\|mass\|on\|once\|pending\|persistent\|piecewise\|priority\|random\|rate\|start\|to\|tol\|up\|values\|where\|with\)\>\ze\s\+[^= \t]"
 syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|at_trigger\|atan\|atan2\|atanh\|beta\|cauchy\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|diag\)\>\ze("
 syn match odesFunction "\<\%(dot\|erf\|erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|half_cauchy\|half_normal\|hypot\|initial\|integral\|interp\|inverse_gamma\|laplace\)\>\ze("
 syn match odesFunction "\<\%(lgamma\|load\|log\|log10\|log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\|normal\)\>\ze("

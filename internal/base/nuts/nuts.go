@@ -41,6 +41,9 @@ type Options struct {
 	Target float64 // of the acceptance, 0.8
 	Depth  int     // of trees at most, 10
 	Metric Metric
+	// Vary makes an eighth of the trajectories behind warm-up with shorter steps, by a third, so that a chain comes out
+	// of where the density is narrower than most of it.
+	Vary bool
 	// Scale is L of the first metric, [n][n], lower triangular; nil: that of ones.
 	Scale []float64
 	// Jump, if set, proposes another place behind each trajectory, as between modes; ok is false where it does not. It
@@ -429,9 +432,13 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	gradients := c.state.Gradients
 	c.random = c.stream(it)
 	warming := it < c.o.Warmup
+	length := c.state.Step
+	if c.o.Vary && !warming && c.random.Float64() < 0.125 {
+		length /= 3
+	}
 	c.push()
 	start := c.now
-	w := work{start: energy(start), step: c.state.Step}
+	w := work{start: energy(start), step: length}
 	d := Draw{Step: w.step, Warmup: warming}
 
 	// whole is the trajectory, from its end backwards in time to that forwards.
@@ -442,7 +449,7 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	most := c.deepest(it)
 	for d.Depth < most {
 		back := c.random.Float64() < 0.5
-		from, step := whole.last, c.state.Step
+		from, step := whole.last, length
 		if back {
 			from, step = whole.first, -step
 		}

@@ -27,7 +27,7 @@ func (x *Explainer) Asserts(pt *system.Point) error {
 // NoInfluence notes the variables that nothing reads, neither in the model nor in one of its experiments.
 func (x *Explainer) NoInfluence(variables []system.Variable, experiments []*system.Model, l *diag.List) {
 	for _, v := range variables {
-		if v.Initial || x.model.Reads(v.Name) ||
+		if v.Initial || x.model.Reads(v.Name) || x.model.Checked.Scales(v.Name) ||
 			slices.ContainsFunc(experiments, func(m *system.Model) bool { return m.Reads(v.Name) }) {
 			continue
 		}

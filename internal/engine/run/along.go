@@ -30,6 +30,9 @@ func (m *Model) Along(ctx context.Context, setup Setup, variables []result.Varia
 		return nil, err
 	}
 	a := &Along{run: r}
+	if r.readsTotals() && len(m.Checked.Randoms) > 0 {
+		return nil, noneOfPopulations(m, "a check of the gradient by steps along directions")
+	}
 	if r.readsTotals() {
 		for i, x := range m.Experiments {
 			its := r.ofPart(i, setup, variables)

@@ -153,17 +153,18 @@ func (r *Run) addUp(
 		})
 	}
 	sum := &totals{values: make([]float64, n), gradient: make([]float64, n*columns)}
+	if r.people != nil {
+		sum.anyOrder(list)
+	}
 	r.lacking = ""
 	for i := range list {
 		c := &list[i]
 		if c.err != nil {
 			return nil, m.Experiments[i].wrap(c.err)
 		}
-		for k, x := range c.values {
-			sum.values[k] += x
-		}
-		for k, x := range c.gradient {
-			sum.gradient[k] += x
+		if r.people == nil {
+			addTo(sum.values, c.values)
+			addTo(sum.gradient, c.gradient)
 		}
 		for k := range n {
 			sum.sides.Join(k, &c.sides, k, columns, n)
@@ -213,6 +214,9 @@ func (r *Run) simulators(setup Setup) ([]*Simulator, error) {
 	if !r.readsTotals() {
 		return nil, nil
 	}
+	if len(r.model.Checked.Randoms) > 0 {
+		return nil, populate(r, setup, nil)
+	}
 	parts := make([]*Simulator, len(r.model.Experiments))
 	for i, x := range r.model.Experiments {
 		its := r.ofPart(i, setup, nil)
@@ -228,6 +232,9 @@ func (r *Run) simulators(setup Setup) ([]*Simulator, error) {
 
 // totalValues solves the experiments for the values of the totals.
 func (r *Run) totalValues(ctx context.Context, tell func(result.Progress), parts []*Simulator) (*totals, error) {
+	if r.people != nil {
+		return integrate(ctx, r, 0, tell)
+	}
 	if parts == nil {
 		return &totals{}, nil
 	}
@@ -242,6 +249,9 @@ func (r *Run) totalValues(ctx context.Context, tell func(result.Progress), parts
 func (r *Runner) prepareParts() error {
 	if !r.readsTotals() {
 		return nil
+	}
+	if len(r.model.Checked.Randoms) > 0 {
+		return populate(r.Run, r.setup, r.variables)
 	}
 	for i, x := range r.model.Experiments {
 		its := r.ofPart(i, r.setup, r.variables)
@@ -259,6 +269,9 @@ func (r *Runner) prepareParts() error {
 
 // totals solves the experiments and differentiates the totals.
 func (r *Runner) totals(ctx context.Context) (*totals, error) {
+	if r.people != nil {
+		return integrate(ctx, r.Run, r.columns, r.setup.Progress)
+	}
 	if len(r.parts) == 0 {
 		return &totals{}, nil
 	}

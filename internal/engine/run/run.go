@@ -44,6 +44,8 @@ type Run struct {
 	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
 	keepLimit int64               // bytes of that
 
+	people *people // the subjects of a population; nil for a model without random effects
+
 	// trace is told the adjoint states, as sens.Adjoint says; nil for nobody.
 	trace func(t float64, first int, lam []float64)
 }
@@ -213,6 +215,9 @@ func (r *Run) set(setup *Setup, set []system.Override) error {
 	}
 	if !r.model.Part { // otherwise it is for those who run them all
 		r.problem.Answers.Next()
+	}
+	if err := r.people.set(set); err != nil {
+		return err
 	}
 	for _, a := range set { // the newest assignment of a name takes the place of older ones
 		setup.Set = append(slices.DeleteFunc(setup.Set, func(b system.Override) bool { return b.Name == a.Name }), a)

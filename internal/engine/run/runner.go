@@ -776,7 +776,7 @@ func (r *Runner) finite(i, stride int, row, byInitial []float64) bool {
 	if i < len(r.res.Suspect) && r.res.Suspect[i] {
 		return false
 	}
-	if i < len(r.res.Sound) && r.res.Sound[i] && len(r.parts) == 0 && r.chain.Empty() {
+	if i < len(r.res.Sound) && r.res.Sound[i] && len(r.parts) == 0 && r.people == nil && r.chain.Empty() {
 		return trust.Finite(byInitial)
 	}
 	return trust.Finite(row) && (r.placed || trust.Finite(r.res.DP[i*stride:i*stride+r.problem.Width()]))

@@ -138,7 +138,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *result.Sensitivities
 	if err != nil {
 		return err
 	}
-	if reached != nil && len(r.parts) == 0 { // it may lack what experiments reach
+	if reached != nil && len(r.parts) == 0 && r.people == nil { // it may lack what experiments reach
 		trust.ClearUnreached(products, reached, c, all, count)
 	}
 	s.Stats.SecondSteps = stats
@@ -264,6 +264,10 @@ func (r *Runner) products(
 func (r *Runner) productsOfParts(
 	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
 ) (sum []float64, steps int, err error) {
+	if r.people != nil {
+		sum, err = curvatureOfPeople(ctx, r, count, of)
+		return sum, 0, err
+	}
 	type contribution struct {
 		products []float64
 		steps    int

@@ -112,7 +112,9 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 	}
 	all := func() {
 		for _, s := range m.Checked.Params {
-			add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
+			if !s.Random { // which nll() is integrated over
+				add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
+			}
 		}
 		for _, s := range m.Checked.States {
 			if s.Literal && s.Kind == model.StateSymbol {
@@ -145,6 +147,11 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 		found := index[key{inner, t.Initial}]
 		for _, i := range found {
 			s := symbols[i]
+			if s.Random && !m.Part && len(m.Experiments) > 0 {
+				l.Errorf(typecheck.CodeUnknown, s.Span, "cannot differentiate by %q: it is a random effect, and nll() "+
+					"is integrated over it", t.Text)
+				continue
+			}
 			if s.Kind == model.AlgSymbol {
 				l.Errorf(typecheck.CodeUnknown, source.Span{},
 					"cannot differentiate by %q: the alg %q follows from the "+

@@ -102,6 +102,9 @@ func windowless(c *model.Model) error {
 			refuse(e.Span, "%s may stop the run, and then the parts behind it would not be", name)
 		}
 	}
+	for _, r := range c.Randoms {
+		refuse(r.Span, "the likelihood is an integral over the random effect %s of whole runs", r.Sym.Name)
+	}
 	if len(c.Masses) > 0 {
 		refuse(c.Time.Span, "where rates stand in sums, values at the start of a part cannot be chosen freely")
 	}
@@ -275,6 +278,9 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 // values of some symbols at the end.
 func rowObjectives(c *model.Model, ends []*model.Symbol) (names []string) {
 	c.Objectives, c.Totals, c.Experiments = nil, nil, nil
+	if ends == nil {
+		addScales(c)
+	}
 	for i, o := range c.Observations {
 		add := func(what string, e model.Expr) {
 			c.Objectives = append(c.Objectives, &model.Objective{

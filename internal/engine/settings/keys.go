@@ -43,6 +43,7 @@ var owns = map[string]own{
 	"solver.ties":       {set: setTies},
 	"solver.controller": {words: controllerNames, wrong: noController},
 	"solver.checkpoint": {set: setCheckpoint},
+	"solver.marginal":   {set: setMarginal},
 	"solver.units":      {set: ignore}, // the checker acts on it
 	"sens.mode":         {words: modeWords, wrong: noMode},
 	"sens.check":        {set: setCheck},

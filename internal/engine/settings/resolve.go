@@ -38,6 +38,9 @@ const (
 func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic = m.Algebraic()
+	if len(m.Randoms) > 0 { // modes are sought and differentiated
+		s.rtol.all = ofPopulations
+	}
 	for _, x := range m.States {
 		s.States += x.Type.Shape.Size()
 	}

@@ -80,8 +80,9 @@ type Settings struct {
 	said
 }
 
-// said is what settings say that has no field in Settings.
+// said is what settings say of models of some kinds, and what has no field of its own.
 type said struct {
+	Marginal   Marginal
 	rtol, atol tolerances // Solver has them for each state
 	others     []other    // of blocks that Settings knows nothing of
 }

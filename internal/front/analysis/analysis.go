@@ -68,8 +68,10 @@ type Row struct {
 	Session *Session
 
 	// Run computes it; or Do does, for one that is asked for more than the options of a run.
-	Run func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error)
-	Do  func(ctx context.Context, a *Ask) (*Result, error)
+	// Asked is a Run that reads the Ask, too: one of a row that is otherwise as those with a Run, which it has as well.
+	Run   func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error)
+	Asked func(ctx context.Context, a *Ask) (*Result, error)
+	Do    func(ctx context.Context, a *Ask) (*Result, error)
 	// Check finds what is wrong with flags before the model is read; it may be nil.
 	Check func(v Values) error
 }

@@ -31,7 +31,8 @@ func TestRows(t *testing.T) {
 				block, key = a.Block, f.Key
 			}
 			if f.Key != "" && keys.Find(block, key) == nil || f.Help == "" ||
-				(f.Takes() == Switch || f.Requests) != (f.Placeholder == "") || a.Run != nil && f.Key == "" &&
+				(f.Takes() == Switch || f.Requests) != (f.Placeholder == "") || a.Run != nil && a.Asked == nil &&
+				f.Key == "" &&
 				f.Option == nil && f.Name != a.Draw {
 				t.Errorf("%s: %+v", a.Name, f)
 			}

@@ -117,6 +117,9 @@ func (r *Row) Compute(ctx context.Context, a *Ask) (*Result, error) {
 			tell(Progress{Phase: p.Phase, Steps: p.Steps, Done: p.Done, Best: p.T})
 		}
 	}
+	if r.Asked != nil {
+		return r.Asked(ctx, a)
+	}
 	return r.Run(ctx, a.Model, a.Options)
 }
 

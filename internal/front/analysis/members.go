@@ -150,45 +150,63 @@ func (a *Ask) members(n int) func(done int) {
 	}
 }
 
-// readRows reads a table of values. A heading names what is set, and may have a unit: `V [mL]`.
+// readRows reads a table of values. A heading names what is set, and may have a unit: `V [mL]`. Of a file of draws, the
+// columns that are no values of the model are left out.
 func readRows(m *odes.Model, path string, seen *input.Seen) (names []string, rows [][]float64, err error) {
+	names, rows, _, err = readColumns(m, path, seen)
+	return names, rows, err
+}
+
+// readColumns reads a table of values, and returns apart the columns that set nothing: see drawnName.
+func readColumns(m *odes.Model, path string, seen *input.Seen) (
+	names []string, rows [][]float64, others map[string][]float64, err error,
+) {
+	wrong := func(err error) error { return &odes.FileError{Path: path, Err: err} }
 	t, err := data.ReadTable(input.Folder(filepath.Dir(path), seen), filepath.Base(path))
 	if errors.Is(err, fs.ErrNotExist) { // the path is that of the command
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return nil, nil, &odes.FileError{Path: path, Err: err}
+		return nil, nil, nil, wrong(err)
 	}
+	symbols, err := m.Symbols(nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	others = map[string][]float64{}
 	for k, head := range t.Columns {
+		name, unit, _ := strings.Cut(head, " [")
+		name, set := drawnName(m, strings.TrimSpace(name), symbols)
 		column, err := t.Numbers(k)
 		if err != nil {
-			return nil, nil, &odes.FileError{Path: path, Err: err}
+			return nil, nil, nil, wrong(err)
 		}
-		name, unit, _ := strings.Cut(head, " [")
-		if name = strings.TrimSpace(name); slices.Contains(names, name) {
-			return nil, nil, &odes.FileError{Path: path, Err: fmt.Errorf("two columns are called %q", name)}
+		if !set {
+			others[name] = column
+			continue
+		}
+		if slices.Contains(names, name) {
+			return nil, nil, nil, wrong(fmt.Errorf("two columns are called %q", name))
 		}
 		if unit != "" {
 			a, err := m.Convert(odes.Assignment{Name: name, Values: column, Unit: strings.TrimSuffix(unit, "]")})
 			if err != nil {
-				return nil, nil, &odes.FileError{Path: path, Err: fmt.Errorf("column %q: %w", head, err)}
+				return nil, nil, nil, wrong(fmt.Errorf("column %q: %w", head, err))
 			}
 			column = a.Values
 		}
+		if rows == nil {
+			rows = make([][]float64, len(column))
+		}
 		for i, x := range column {
-			if k == 0 {
-				rows = append(rows, make([]float64, len(t.Columns)))
-			}
-			rows[i][k] = x
+			rows[i] = append(rows[i], x)
 		}
 		names = append(names, name)
 	}
 	if len(rows) == 0 {
-		return nil, nil, &odes.FileError{
-			Path: path, Err: errors.New("it has no rows, only a heading; each row has the values of one member"),
-		}
+		return nil, nil, nil, wrong(errors.New("it has no rows, only a heading; each row has the values of one member"))
 	}
-	return names, rows, nil
+	return names, rows, others, nil
 }
 
 // forPeople runs all members of p and sums them up; where a format with rows is asked for, it keeps them in a journal.

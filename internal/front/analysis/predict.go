@@ -16,27 +16,48 @@ var predict = &Row{
 	Examples: []Example{
 		{"odes predict fitted.ode", "data, what the model says, and residuals"},
 		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
+		{"odes predict model.ode --draws draws.csv", "what all draws of odes sample say of the data"},
 		{"odes predict fitted.ode --draw data=data.svg --draw residuals", "with pictures"},
 	},
 	Flags: []Flag{
+		{
+			Name: "draws", Kind: File, Placeholder: "FILE",
+			Help: "Predict by all draws of this file, which odes sample wrote: ranges, leave-one-out, and checks.",
+		},
+		{
+			Name: "seed", Kind: Whole, Placeholder: "N",
+			Help: "Which data are drawn from the noise around what --draws predict.",
+		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {predictpictures}. May be repeated."},
 	},
 	Pictures: fitPictures[2:5],
 	Draw:     "draw",
 	Has:      report.HasPredictions,
-	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
-		list, err := fit.Predict(ctx, m, o)
-		if err != nil {
-			return nil, err
+	Run:      compareOnce,
+	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
+		if a.Values["draws"] != "" {
+			return predictedBy(ctx, a)
 		}
-		of, numbers := Observations(list)
-		return &Result{
-			Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
-				return f.Predictions(w, h, list, opts)
-			},
-			Head: map[string]any{"observations": of}, Arrays: []Array{numbers}, Of: &fit.Result{Predictions: list},
-		}, nil
+		if a.Values["seed"] != "" {
+			return nil, Wrongf("--seed is of data that draws could have given: it goes with --draws FILE")
+		}
+		return compareOnce(ctx, a.Model, a.Options)
 	},
+}
+
+// compareOnce compares a model with its data as it stands.
+func compareOnce(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
+	list, err := fit.Predict(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	of, numbers := Observations(list)
+	return &Result{
+		Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
+			return f.Predictions(w, h, list, opts)
+		},
+		Head: map[string]any{"observations": of}, Arrays: []Array{numbers}, Of: &fit.Result{Predictions: list},
+	}, nil
 }
 
 // Observation says what so many rows of predictions are of, one after the other.

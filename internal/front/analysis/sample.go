@@ -3,14 +3,21 @@ package analysis
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/base/draws"
+	"odes.dev/odes/internal/base/output"
 	"odes.dev/odes/internal/front/posterior"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
@@ -25,6 +32,10 @@ var sample = &Row{
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "How many draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
 		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Which draws."},
+		{
+			Name: "resume", Kind: File, Placeholder: "FILE",
+			Help: "Keep chains in this file, and go on where it has them; also with more draws.",
+		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {samplepictures}. May be repeated."},
 	},
 	Examples: []Example{
@@ -32,30 +43,83 @@ var sample = &Row{
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
 		{"odes sample model.ode --draw trace --draw pairs=p.svg", "with pictures"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
+		{"odes sample model.ode --resume chains --draws 4000", "go on after Ctrl-C, or with more draws"},
 	},
 	Pictures: samplePictures,
 	Draw:     "draw",
 	Keeps:    true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
-		r, err := posterior.Run(ctx, m, posterior.Options{Options: o})
+		return sampled(ctx, m, posterior.Options{Options: o})
+	},
+	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
+		o := posterior.Options{Options: a.Options, Workers: a.Options.Threads}
+		kept, err := keepChains(a)
 		if err != nil {
 			return nil, err
 		}
-		return &Result{
-			Status: r.Status, Warnings: r.Warnings, Tables: sampleTables(r, true), Of: r,
-			Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
-				switch f.Name {
-				case "json":
-					return sampleJSON(w, h, r)
-				case "csv":
-					return drawsCSV(w, h, r)
-				case "table":
-					return f.Tables(w, h, sampleTables(r, false), opts)
-				}
-				return f.Tables(w, h, sampleTables(r, true), opts)
-			},
-		}, nil
+		if kept == nil {
+			return sampled(ctx, a.Model, o)
+		}
+		if n := kept.Draws(); n > 0 {
+			a.note("resumed", fmt.Sprintf("note: %d draws were made before, and are kept", n))
+		}
+		o.Keep = kept
+		r, err := sampled(ctx, a.Model, o)
+		if e := kept.Close(); e != nil && err == nil {
+			err = output.Wrap(a.Values["resume"], e)
+		}
+		if errors.Is(err, posterior.ErrMore) {
+			err = Wrongf("--resume %s: %v", a.Values["resume"], err)
+		}
+		return r, err
 	},
+}
+
+// sampled draws, and says how the result is written.
+func sampled(ctx context.Context, m *odes.Model, o posterior.Options) (*Result, error) {
+	r, err := posterior.Run(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{
+		Status: r.Status, Warnings: r.Warnings, Tables: sampleTables(r, true), Of: r,
+		Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
+			switch f.Name {
+			case "json":
+				return sampleJSON(w, h, r)
+			case "csv":
+				return drawsCSV(w, h, r)
+			case "table":
+				return f.Tables(w, h, sampleTables(r, false), opts)
+			}
+			return f.Tables(w, h, sampleTables(r, true), opts)
+		},
+	}, nil
+}
+
+// keepChains opens the file of --resume; nil for none. Its key is all that draws follow from, but for their number.
+func keepChains(a *Ask) (*posterior.File, error) {
+	path := a.Values["resume"]
+	if path == "" {
+		return nil, nil
+	}
+	text, files := a.Text()
+	h := sha256.New()
+	settings := slices.DeleteFunc(slices.Clone(a.Options.Settings), func(s odes.Setting) bool {
+		return s.Key == "sample.draws"
+	})
+	fmt.Fprint(h, text, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver, "\x00", a.Options.Sens)
+	for _, name := range slices.Sorted(maps.Keys(files)) { // data, among others
+		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(files[name]), files[name])
+	}
+	kept, err := posterior.OpenFile(path, "odes sample 1 "+hex.EncodeToString(h.Sum(nil)))
+	if errors.Is(err, posterior.ErrOther) {
+		return nil, Wrongf("--resume %s: %v", path, err)
+	}
+	if err != nil {
+		return nil, output.Wrap(path, err)
+	}
+	return kept, nil
 }
 
 // sampleTables returns what was drawn as tables: for people without the draws, and with what is of interest alone.
@@ -113,11 +177,43 @@ func sampleTables(r *posterior.Result, programs bool) *report.Tables {
 	}
 	params.Columns = columns
 	t.Tables = append(t.Tables, params)
+	if len(r.Quantities) > 0 {
+		t.Tables = append(t.Tables, quantitiesTable(r, rounded))
+	}
 	if programs || len(r.Modes) > 1 {
 		t.Tables = append(t.Tables, modesTable(r))
 	}
 	if programs {
 		t.Tables = append(t.Tables, drawsTable(r))
+	}
+	return t
+}
+
+// quantitiesTable has what other objectives are in the draws, as params are told.
+func quantitiesTable(r *posterior.Result, rounded func(x float64) float64) report.Table {
+	t := report.Table{Name: "objectives", Columns: []report.TableColumn{
+		{Name: "mean"},
+		{Name: "sd"},
+		{Name: "MCSE"},
+		{Name: "5 %"},
+		{Name: "median"},
+		{Name: "95 %"},
+		{Name: "R-hat"},
+		{Name: "ESS"},
+		{Name: "ESS of tails"},
+	}}
+	for i := range r.Quantities {
+		q := &r.Quantities[i]
+		label := q.Name
+		if q.Unit != "" && q.Unit != "unknown" {
+			label += " [" + q.Unit + "]"
+		}
+		t.Labels = append(t.Labels, label)
+		for k, x := range []float64{
+			q.Mean, q.Sd, q.MCSEMean, q.Q5, q.Median, q.Q95, q.RHat, rounded(q.BulkESS), rounded(q.TailESS),
+		} {
+			t.Columns[k].Values = append(t.Columns[k].Values, x)
+		}
 	}
 	return t
 }
@@ -178,6 +274,10 @@ func drawsTable(r *posterior.Result) report.Table {
 			x.Values = append(x.Values, chain.Values[i]...)
 		}
 	}
+	for i := range r.Quantities {
+		q := &r.Quantities[i]
+		t.Columns = append(t.Columns, report.TableColumn{Name: q.Name, Values: slices.Concat(q.Values...)})
+	}
 	return t
 }
 
@@ -201,6 +301,13 @@ func drawsCSV(to io.Writer, h report.Heading, r *posterior.Result) error {
 	for i := range r.Params {
 		names = append(names, stanName(&r.Params[i]))
 	}
+	for i := range r.Quantities {
+		name, index, _ := strings.Cut(strings.TrimSuffix(r.Quantities[i].Name, "]"), "[")
+		if index != "" {
+			name += "." + strings.ReplaceAll(index, ",", ".")
+		}
+		names = append(names, name)
+	}
 	fmt.Fprintln(w, strings.Join(names, ","))
 	fmt.Fprint(w, "# Adaptation terminated\n")
 	var line []byte
@@ -217,6 +324,10 @@ func drawsCSV(to io.Writer, h report.Heading, r *posterior.Result) error {
 			for i := range r.Params {
 				line = append(line, ',')
 				line = strconv.AppendFloat(line, chain.Values[i][k], 'g', -1, 64)
+			}
+			for i := range r.Quantities {
+				line = append(line, ',')
+				line = strconv.AppendFloat(line, r.Quantities[i].Values[c][k], 'g', -1, 64)
 			}
 			if _, err := w.Write(append(line, '\n')); err != nil {
 				return err
@@ -238,7 +349,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 
 // sampleJSON writes what draws are worth, without the draws.
 func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
-	type errors struct {
+	type mcse struct {
 		Mean   number `json:"mean"`
 		Sd     number `json:"sd"`
 		Q5     number `json:"q5"`
@@ -254,7 +365,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Q5     number `json:"q5"`
 		Median number `json:"q50"`
 		Q95    number `json:"q95"`
-		MCSE   errors `json:"mcse"`
+		MCSE   mcse   `json:"mcse"`
 		RHat   number `json:"rhat"`
 		Bulk   number `json:"ess_bulk"`
 		Tail   number `json:"ess_tail"`
@@ -267,6 +378,15 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Mean   map[string]number `json:"mean"`
 		Sd     map[string]number `json:"sd"`
 	}
+	type wall struct {
+		Event  string   `json:"event"`
+		Nth    int      `json:"nth"`
+		Passes string   `json:"passes,omitempty"`
+		T      number   `json:"t"`
+		Before number   `json:"before"`
+		Across int      `json:"across"`
+		Chains []number `json:"chains"`
+	}
 	type trust struct {
 		Draws  int    `json:"draws"`
 		Failed int    `json:"failed"`
@@ -278,6 +398,14 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Level   string `json:"level"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
+	}
+	told := func(name string, index any, unit string, x *draws.Summary) param {
+		none := number(math.NaN())
+		return param{
+			name, index, unit, number(x.Mean), number(x.Sd), number(x.Q5), number(x.Median), number(x.Q95),
+			mcse{number(x.MCSEMean), number(x.MCSESd), none, none, none},
+			number(x.RHat), number(x.BulkESS), number(x.TailESS),
+		}
 	}
 	s := &r.Settings
 	out := struct {
@@ -293,6 +421,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Warmup      int            `json:"warmup"`
 		Seed        uint64         `json:"seed"`
 		Params      []param        `json:"params"`
+		Quantities  []param        `json:"objectives"`
 		Divergences int            `json:"divergences"`
 		Full        int            `json:"at_depth"`
 		Gradients   int            `json:"gradients"`
@@ -300,17 +429,20 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		EBFMI       []number       `json:"e_bfmi"`
 		K           number         `json:"pareto_k"`
 		Modes       []mode         `json:"modes"`
+		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
 		Seconds     number         `json:"seconds"`
 		Warnings    []warning      `json:"warnings"`
 	}{
 		1, r.Status, h.Model, h.File, s.Objective, s.Method, s.Metric, s.Chains, s.Draws, s.Warmup, s.Seed,
 		[]param{},
+		[]param{},
 		r.Divergences, r.Full, r.Gradients,
 		map[string]int{},
 		[]number{},
 		number(r.K),
 		[]mode{},
+		[]wall{},
 		nil, number(r.Seconds),
 		[]warning{},
 	}
@@ -324,13 +456,13 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		default:
 			index = p.Index
 		}
-		out.Params = append(out.Params, param{
-			p.Name, index, p.Unit, number(p.Mean), number(p.Sd), number(p.Q5), number(p.Median), number(p.Q95),
-			errors{
-				number(p.MCSEMean), number(p.MCSESd), number(p.MCSEQ5), number(p.MCSEMedian), number(p.MCSEQ95),
-			},
-			number(p.RHat), number(p.BulkESS), number(p.TailESS),
-		})
+		out.Params = append(out.Params, told(p.Name, index, p.Unit, &p.Summary))
+		last := &out.Params[len(out.Params)-1].MCSE
+		last.Q5, last.Median, last.Q95 = number(p.MCSEQ5), number(p.MCSEMedian), number(p.MCSEQ95)
+	}
+	for i := range r.Quantities {
+		q := &r.Quantities[i]
+		out.Quantities = append(out.Quantities, told(q.Name, nil, q.Unit, &q.Summary))
 	}
 	for _, x := range r.Rejections {
 		out.Rejections[x.Cause] = x.Count
@@ -352,6 +484,14 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 			chains = append(chains, c+1)
 		}
 		out.Modes = append(out.Modes, mode{named(m.At), number(m.Weight), chains, m.Draws, named(m.Mean), named(m.Sd)})
+	}
+	for i := range r.Walls {
+		w := &r.Walls[i]
+		x := wall{w.Event, w.Nth, w.Passes, number(w.T), number(w.Before), w.Across, []number{}}
+		for _, share := range w.Chains {
+			x.Chains = append(x.Chains, number(share))
+		}
+		out.Walls = append(out.Walls, x)
 	}
 	if t := r.Trust; t != nil {
 		out.Trust = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}

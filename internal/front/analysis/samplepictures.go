@@ -20,7 +20,7 @@ var samplePictures = []Picture{
 	{"pairs", "densities of params, and draws of each pair", ofSample(cornerOfDraws)},
 	{"priors", "densities of the posterior beside those of the priors", ofSample(beside)},
 	{"predictive", "the data, and where the courses of draws are", func(a *About, of any) (plot.Picture, error) {
-		return predictive(a, of.(*posterior.Result))
+		return bandsOfDraws(a, of.(*posterior.Result))
 	}},
 }
 
@@ -194,9 +194,9 @@ func beside(r *posterior.Result) plot.Picture {
 	})
 }
 
-// predictive draws the data over where the courses of draws are: half and nine tenths of them, and their median. What
+// bandsOfDraws draws the data over where the courses of draws are: half and nine tenths of them, and their median. What
 // the noise adds stands as bars at the data.
-func predictive(a *About, r *posterior.Result) (plot.Picture, error) {
+func bandsOfDraws(a *About, r *posterior.Result) (plot.Picture, error) {
 	if a.With == nil {
 		return nil, errors.New("a model that is read from a pipe is not run again: there are no courses of draws")
 	}

@@ -59,7 +59,7 @@ func TestSamplePictures(t *testing.T) {
 			t.Fatalf("the density of the prior is %g", y)
 		}
 	}
-	if _, err := predictive(&About{}, r); err == nil {
+	if _, err := bandsOfDraws(&About{}, r); err == nil {
 		t.Error("there are courses of no model")
 	}
 	q := quantiles([][]float64{{1, 5}, {2, math.NaN()}, {4, math.NaN()}}, 0.5)

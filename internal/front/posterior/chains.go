@@ -17,59 +17,43 @@ var metrics = map[string]nuts.Metric{"hessian": nuts.Shrunk, "dense": nuts.Dense
 func (p *problem) chains(ctx context.Context, r *Result) error {
 	s := &p.settings
 	r.Chains = make([]Chain, s.Chains)
-	counts := make([]int, s.Chains)
-	rejections, early := make([]map[string]int, s.Chains), make([]map[string]int, s.Chains)
+	courses := make([]*course, s.Chains)
+	for k := range courses {
+		courses[k] = &course{p: p, number: k, result: r, kept: &r.Chains[k], behind: -1}
+		courses[k].kept.Mode = -1
+		if err := courses[k].recall(); err != nil {
+			return err
+		}
+	}
 	p.told.begin("runs", s.Chains*(s.Warmup+s.Draws))
-	err := p.each(s.Chains, func(e *evaluator, k int) error {
-		c := &r.Chains[k]
-		c.Mode, c.Values = -1, make([][]float64, len(p.coords))
-		before := e.n
-		defer func() { counts[k] = e.n - before }()
-		q, mode, err := p.begin(ctx, e, k, r)
-		if err != nil {
-			return orInterrupted(ctx, err)
-		}
-		c.Mode = mode
-		o := nuts.Options{
-			Seed: s.Seed, Chain: k, Warmup: s.Warmup, Target: s.Target, Depth: s.Depth, Metric: metrics[s.Metric],
-			Scale: p.scale(r, mode),
-		}
-		if o.Metric == nuts.Shrunk && mode < 0 {
-			o.Metric = nuts.Dense
-		}
-		p.between(r, &o)
-		chain, err := nuts.New(ctx, e.density, q, o)
-		if err != nil {
-			return orInterrupted(ctx, err)
-		}
-		for range s.Warmup + s.Draws {
-			d, err := chain.Next(ctx)
-			if err != nil {
-				rejections[k] = chain.State().Rejections
-				return orInterrupted(ctx, err)
+	for stage, end := range p.stages(r) {
+		err := p.each(s.Chains, func(e *evaluator, k int) error {
+			err := courses[k].follow(ctx, e, stage, end)
+			if kept := courses[k].keep(); err == nil {
+				err = kept
 			}
-			p.told.step(d.Leapfrogs)
-			if d.Warmup {
-				if c.Warmed++; c.Warmed == s.Warmup {
-					early[k] = chain.State().Rejections
-				}
-				continue
-			}
-			c.add(p, &d)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		rejections[k] = chain.State().Rejections
-		return nil
-	})
-	if err != nil {
-		return err
+		if ctx.Err() != nil {
+			break
+		}
+		if end < s.Warmup+s.Draws {
+			if err := p.bend(ctx, courses, stage); err != nil {
+				return err
+			}
+		}
 	}
 	all, late := map[string]int{}, map[string]int{}
-	for k, n := range counts {
-		r.Gradients += n
-		for cause, n := range rejections[k] {
+	for k, c := range courses {
+		r.Gradients += c.gradients()
+		early := c.early
+		for cause, n := range c.rejections() {
 			all[cause] += n
 			if r.Chains[k].Draws() > 0 {
-				late[cause] += n - early[k][cause]
+				late[cause] += n - early[cause]
 			}
 		}
 		if m := r.Chains[k].Mode; m >= 0 {
@@ -83,6 +67,7 @@ func (p *problem) chains(ctx context.Context, r *Result) error {
 				r.Full++
 			}
 		}
+		r.Bent = r.Bent || c.warp != nil
 	}
 	for _, cause := range slices.Sorted(maps.Keys(all)) {
 		r.Rejections = append(r.Rejections, Rejection{cause, all[cause], late[cause]})
@@ -114,10 +99,10 @@ func (p *problem) scale(r *Result, mode int) []float64 {
 	return l
 }
 
-// add keeps a draw.
-func (c *Chain) add(p *problem, d *nuts.Draw) {
-	for i := range d.Q {
-		x, _, _, _, _, _ := p.coords[i].place(d.Q[i])
+// add keeps a draw, at q.
+func (c *Chain) add(p *problem, q []float64, d *nuts.Draw) {
+	for i := range q {
+		x, _, _, _, _, _ := p.coords[i].place(q[i])
 		c.Values[i] = append(c.Values[i], x)
 	}
 	c.LogP = append(c.LogP, d.LogP)

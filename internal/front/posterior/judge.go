@@ -177,6 +177,7 @@ func (p *problem) conclude(r *Result) {
 		p.concludeApproximation(r)
 	} else {
 		p.concludeChains(r, total)
+		r.concludeWalls()
 	}
 	if t := r.Trust; t != nil {
 		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)

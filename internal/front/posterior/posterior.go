@@ -33,6 +33,8 @@ type Options struct {
 	odes.Options
 	// Workers is how many chains and searches go on at once; 0 means one for each core. Results do not depend on it.
 	Workers int
+	// Keep keeps chains, and has those that go on; nil for none.
+	Keep *File
 }
 
 // Result is what was drawn, and what it is worth.
@@ -42,12 +44,16 @@ type Result struct {
 	Params      []Param
 	Chains      []Chain
 	Modes       []Mode
+	Quantities  []Quantity
+	Walls       []Wall
+	WallsUnseen bool // there may be some, which were not looked for
 	Divergences int
 	Full        int // trajectories that were as long as they may be
 	Gradients   int // runs with derivatives: searches and warm-up included, Trust not
 	Rejections  []Rejection
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
+	Bent        bool      // chains moved in coordinates that are bent: see nuts.Warp
 	K           float64   // Pareto's k of the weights of laplace; NaN for chains
 	Interrupted bool
 	Seconds     float64
@@ -136,6 +142,12 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 		return nil, err
 	}
 	p.judge(r)
+	if err := p.quantities(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := p.walls(ctx, r); err != nil {
+		return nil, err
+	}
 	if ctx.Err() != nil {
 		r.Interrupted = true
 	} else if err := p.trust(ctx, r); err != nil {

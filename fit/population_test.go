@@ -1,0 +1,302 @@
+package fit
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"odes.dev/odes"
+)
+
+// reference is a population with what independent programs say of it (testdata/populations): closed forms of the
+// predictions under NumPy and JAX, modes by Newton's method.
+type reference struct {
+	ID, Text, Solver string
+	Params           map[string]json.RawMessage
+	Random           []struct {
+		Name    string
+		Element *int
+	}
+	N       int
+	Results map[string]struct {
+		OFV      float64 `json:"ofv"`
+		NLL      float64 `json:"nll"`
+		Gradient map[string]json.RawMessage
+		Subjects []struct {
+			OFV float64                    `json:"ofv"`
+			Eta map[string]json.RawMessage `json:"eta"`
+		}
+	}
+}
+
+// numbers reads a number, or arrays of them, row by row.
+func numbers(t *testing.T, raw json.RawMessage) (list []float64) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case float64:
+			list = append(list, v)
+		case []any:
+			for _, x := range v {
+				add(x)
+			}
+		}
+	}
+	add(v)
+	return list
+}
+
+func population(t *testing.T, text string) *odes.Model {
+	t.Helper()
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{Files: os.DirFS("testdata/populations")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func references(t *testing.T) []reference {
+	t.Helper()
+	data, err := os.ReadFile("testdata/populations/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []reference
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 13 {
+		t.Fatalf("%d cases", len(list))
+	}
+	return list
+}
+
+// TestPopulations: integrals over random effects, the contributions and modes of subjects, and gradients are those of
+// independent programs.
+func TestPopulations(t *testing.T) {
+	for _, c := range references(t) {
+		if strings.Contains(c.Text, "by D.OCC") {
+			continue // this version has no random effects of occasions
+		}
+		for method, want := range c.Results {
+			text := c.Text + "\n" + strings.Replace(c.Solver, "METHOD", method, 1) + "\n"
+			m := population(t, text)
+			var opts odes.Options
+			for name, raw := range c.Params {
+				opts.Set = append(opts.Set, odes.Assignment{Name: name, Values: numbers(t, raw)})
+				if want.Gradient != nil {
+					opts.Wrt = append(opts.Wrt, name)
+				}
+			}
+			slices.Sort(opts.Wrt)
+			if want.Gradient == nil {
+				opts.Wrt = []string{}
+			}
+			p, err := m.Population(t.Context(), opts, want.Gradient != nil)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.ID, method, err)
+				continue
+			}
+			if math.Abs(p.OFV-want.OFV) > 1e-7*math.Abs(want.NLL) || p.Measurements != c.N {
+				t.Errorf("%s, %s: OFV %.9g, not %.9g; %d measurements, not %d", c.ID, method, p.OFV, want.OFV,
+					p.Measurements, c.N)
+			}
+			for i, s := range want.Subjects {
+				if got := p.Subjects[i].OFV; math.Abs(got-s.OFV) > 1e-6*max(math.Abs(s.OFV), 1) {
+					t.Errorf("%s, %s: subject %d has %.9g, not %.9g", c.ID, method, i+1, got, s.OFV)
+				}
+				for k, e := range c.Random {
+					if s.Eta == nil || p.Subjects[i].Mode == nil {
+						continue
+					}
+					eta := numbers(t, s.Eta[e.Name])
+					at := 0
+					if e.Element != nil {
+						at = *e.Element
+					}
+					if got := p.Subjects[i].Mode[k]; math.Abs(got-eta[at]) > 1e-6 {
+						t.Errorf("%s, %s: %s of subject %d is %.9g, not %.9g", c.ID, method, p.Effects[k], i+1, got,
+							eta[at])
+					}
+				}
+			}
+			column, largest, worst := 0, 0.0, 0.0
+			for _, name := range opts.Wrt {
+				for _, g := range numbers(t, want.Gradient[name]) {
+					sum := 0.0
+					for i := range p.Subjects {
+						sum += 2 * p.Subjects[i].Gradient[column]
+					}
+					worst, largest = max(worst, math.Abs(sum-g)), max(largest, math.Abs(g))
+					column++
+				}
+			}
+			if limit := 1e-6*largest + 1e-8*math.Abs(want.NLL)/10; worst > limit {
+				t.Errorf("%s, %s: a derivative is off by %.3g, of %.3g", c.ID, method, worst, largest)
+			}
+		}
+	}
+}
+
+// wide is a population whose random effect has a wide distribution.
+const wide = `
+time t from 0 to 6
+param k = 0.5 in [0, 5], V = 8 in [0, 100], w = 0.6 in [0.01, 5], sp = 0.3 in [0.01, 5]
+random e ~ normal(0, w)
+state A = 0
+A' = -k*exp(e)*A
+data D = csv("p_wide.csv", time = "TIME")
+doses D { A }
+observe y = A/V ~ normal(sp*y) from D.DV
+experiment subject from D by D.ID { }
+objective L = nll()
+`
+
+// TestNodesGradient: gradients of quadrature and of importance sampling are slopes of their values.
+func TestNodesGradient(t *testing.T) {
+	for _, method := range []string{"agq(n = 4)", "imp(n = 20, seed = 3)", "laplace"} {
+		m := population(t, wide+"solver { marginal = "+method+"  rtol = 1e-11  method = dop853 }\n")
+		value := func(name string, at float64, gradient bool) (float64, float64) {
+			p, err := m.Population(t.Context(), odes.Options{
+				Wrt: []string{name}, Set: []odes.Assignment{{Name: name, Values: []float64{at}}},
+			}, gradient)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, s := range p.Subjects {
+				if gradient {
+					sum += s.Gradient[0]
+				}
+			}
+			return p.Value, sum
+		}
+		for name, at := range map[string]float64{"k": 0.5, "w": 0.6, "sp": 0.3} {
+			h := 1e-3 * at
+			_, slope := value(name, at, true)
+			var side [4]float64
+			for i, by := range []float64{-2, -1, 1, 2} {
+				side[i], _ = value(name, at+by*h, false)
+			}
+			want := (side[0] - 8*side[1] + 8*side[2] - side[3]) / (12 * h)
+			if math.Abs(slope-want) > 1e-6*max(math.Abs(want), 1) {
+				t.Errorf("%s: the derivative by %s is %.9g, not %.9g", method, name, slope, want)
+			}
+		}
+	}
+}
+
+// TestPopulationBits: the integral is a function of params alone, to the bit: whatever was computed before, for any
+// number of threads, and in any order of subjects.
+func TestPopulationBits(t *testing.T) {
+	text := wide + "solver { marginal = focei }\n"
+	table, err := os.ReadFile("testdata/populations/p_wide.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
+	head, rows := lines[0], lines[1:]
+	id := slices.Index(strings.Split(head, ","), "ID")
+	slices.SortStableFunc(rows, func(a, b string) int { // the last subject first
+		return strings.Compare(strings.Split(b, ",")[id], strings.Split(a, ",")[id])
+	})
+	turned := odes.ParseOptions{Files: fstest.MapFS{
+		"p_wide.csv": {Data: []byte(head + "\n" + strings.Join(rows, "\n") + "\n")},
+	}}
+	m := population(t, text)
+	back, err := odes.Parse("m.ode", text, turned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(m *odes.Model, threads int, history ...float64) []float64 {
+		r, err := m.Prepare(odes.Options{Threads: threads, Wrt: []string{"k", "w"}}.GradientOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []float64
+		for _, k := range append(history, 0.5) {
+			if err := r.Set(odes.Assignment{Name: "k", Values: []float64{k}}); err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.Sensitivities(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append([]float64{s.Values[0].Value}, s.Gradient...)
+		}
+		return out
+	}
+	want := of(m, 1)
+	for name, got := range map[string][]float64{
+		"after others": of(m, 1, 0.9, 0.2), "two threads": of(m, 2), "another order": of(back, 1),
+	} {
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", name, got, want)
+		}
+	}
+}
+
+// TestPopulationRefusals: what a model with random effects cannot do says so.
+func TestPopulationRefusals(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Replace(wide, "normal(0, w)", "lognormal(0, w)", 1):             "no distribution of random effects",
+		strings.Replace(wide, "normal(0, w)", "normal(1, w)", 1):                "the mean of random effects is 0",
+		strings.Replace(wide, "normal(0, w)", "mvnormal(w)", 1):                 "random e[2] ~ mvnormal(Omega)",
+		strings.Replace(wide, "nll()", "nll(D)", 1):                             "is integrated at once",
+		strings.Replace(wide, "D.ID { }", "D.ID { e = 1 }", 1):                  "is a random effect",
+		strings.Replace(wide, "experiment subject from D by D.ID { }", "", 1):   "a number of every experiment",
+		strings.Replace(wide, "normal(0, w)", "normal(0, A)", 1):                "\"A\"",
+		strings.Replace(wide, "random e ~", "random e[2] ~", 1):                 "shape",
+		wide + "solver { marginal = saem }":                                     "marginal is laplace, focei",
+		wide + "solver { marginal = agq(n = 0) }":                               "whole number n from 1 to 100",
+		wide + "solver { marginal = laplace(3) }":                               "marginal is laplace, focei",
+		strings.Replace(wide, "normal(sp*y)", "student(3, sp)", 1) + focei:      "write solver { marginal = laplace }",
+		strings.Replace(wide, "normal(sp*y)", "normal(sp, below=9)", 1) + focei: "write solver { marginal = laplace }",
+	} {
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{Files: os.DirFS("testdata/populations")})
+		if err == nil {
+			_, err = m.Population(t.Context(), odes.Options{}, true)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nsays %v, not %s", text, err, want)
+		}
+	}
+	m := population(t, wide)
+	if _, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"e"}}); err == nil ||
+		!strings.Contains(err.Error(), "is a random effect") {
+		t.Error(err)
+	}
+	_, _, err := Likelihood(t.Context(), m, odes.Options{})
+	if err == nil || !strings.Contains(err.Error(), "integral") {
+		t.Error(err)
+	}
+	m = population(t, strings.Replace(wide, "w = 0.6 in [0.01, 5]", "w = 0", 1))
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil || s.Status == "ok" ||
+		!strings.Contains(strings.Join(s.Values[0].Warnings, " "), "standard deviation") {
+		t.Errorf("%v: %+v", err, s)
+	}
+}
+
+const focei = "solver { marginal = focei }\n"
+
+// TestRandomIsFree: random and by are names elsewhere.
+func TestRandomIsFree(t *testing.T) {
+	if _, err := odes.Parse("m.ode", `time t from 0 to 1
+param random = 1
+state by = 1
+by' = -random*by
+objective J = final(by)
+`, odes.ParseOptions{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,453 @@
+package nuts
+
+import (
+	"context"
+	"slices"
+
+	"odes.dev/odes/internal/base/elem"
+)
+
+// Warp makes coordinates in which a density is nearer to a normal one than any linear map brings it: a triangular map
+// (M. Parno, Y. Marzouk, SIAM/ASA J. Uncertainty Quantification 6:645, 2018). One number after the other is centred and
+// scaled by what those before it are:
+//
+//	q = mean + L z,   z[i] = m(z[0…i−1]) + exp(s(z[0…i−1])) y[i],
+//
+// in an order of its own, where m is a polynomial of second degree and s one of the first. Widths that depend on
+// another param, as in populations, and ridges that are bent become straight. The polynomials are of bounded functions
+// of z, so tails stay as they are. Whatever the map, draws are right: its Jacobian is part of the density.
+//
+// The fields are what a file of chains keeps.
+type Warp struct {
+	Order []int       // of the coordinates q
+	Mean  []float64   // in that order, as all that follows
+	Scale []float64   // L[n][n]
+	Bends [][]Feature // of m, for each coordinate
+	Width [][]Feature // of s
+}
+
+// Feature is a part of a polynomial: a number times one or two of the bounded coordinates, which are -1 for none.
+type Feature struct {
+	A, B int
+	By   float64
+}
+
+// reach bounds coordinates: z counts as reach·tanh(z/reach).
+const reach = 5
+
+func bounded(z float64) (u, du float64) {
+	t := elem.Tanh(z / reach)
+	return float64(reach * t), 1 - float64(t*t)
+}
+
+// at is a point of a warp, and what its derivatives need.
+type at struct{ z, u, du, s, e []float64 }
+
+func newAt(n int) *at {
+	all := make([]float64, 5*n)
+	return &at{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n : 4*n], all[4*n:]}
+}
+
+func (f *Feature) value(u, z []float64) float64 {
+	v := f.By
+	if f.A >= 0 {
+		v = float64(v * u[f.A])
+	}
+	if f.B >= 0 {
+		v = float64(v * z[f.B])
+	}
+	return v
+}
+
+// into adds the derivatives of a feature, times by, to those of the coordinates.
+func (f *Feature) into(to []float64, p *at, by float64) {
+	if f.A < 0 {
+		return
+	}
+	if f.B < 0 {
+		to[f.A] += float64(by * f.By * p.du[f.A])
+		return
+	}
+	to[f.A] += float64(by * f.By * p.z[f.B] * p.du[f.A])
+	to[f.B] += float64(by * f.By * p.u[f.A])
+}
+
+func sum(list []Feature, u, z []float64) (s float64) {
+	for i := range list {
+		s += list[i].value(u, z)
+	}
+	return s
+}
+
+// Forward returns q of y, and the logarithm of the determinant of its derivatives, up to that of L.
+func (w *Warp) Forward(y []float64) (q []float64, grows float64) {
+	q = make([]float64, len(y))
+	return q, w.forward(y, q, newAt(len(y)))
+}
+
+func (w *Warp) forward(y, q []float64, p *at) (grows float64) {
+	n := len(y)
+	for i := range n {
+		p.s[i] = sum(w.Width[i], p.u, p.z)
+		p.e[i] = elem.Exp(p.s[i])
+		p.z[i] = sum(w.Bends[i], p.u, p.z) + float64(p.e[i]*y[i])
+		p.u[i], p.du[i] = bounded(p.z[i])
+		grows += p.s[i]
+	}
+	for i := range n {
+		x := w.Mean[i]
+		for j, l := range w.Scale[i*n : i*n+i+1] {
+			x += float64(l * p.z[j])
+		}
+		q[w.Order[i]] = x
+	}
+	return grows
+}
+
+// Back returns y of q.
+func (w *Warp) Back(q []float64) []float64 {
+	n := len(q)
+	z, u := make([]float64, n), make([]float64, n)
+	for i, at := range w.Order {
+		z[i] = q[at] - w.Mean[i]
+	}
+	Whiten(w.Scale, z)
+	y := make([]float64, n)
+	for i := range z { // sums read what is before i
+		u[i], _ = bounded(z[i])
+		y[i] = float64((z[i] - sum(w.Bends[i], u, z)) * elem.Exp(-sum(w.Width[i], u, z)))
+	}
+	return y
+}
+
+// Density returns the density in the coordinates of the warp.
+func (w *Warp) Density(f Density) Density {
+	n := len(w.Order)
+	p, q, g, dz := newAt(n), make([]float64, n), make([]float64, n), make([]float64, n)
+	return func(ctx context.Context, y, to []float64) (float64, error) {
+		grows := w.forward(y, q, p)
+		if !finite(q) {
+			return 0, &Rejection{Cause: "values that are too large"}
+		}
+		lp, err := f(ctx, q, g)
+		if err != nil {
+			return 0, err
+		}
+		clear(dz)
+		for i, at := range w.Order {
+			for j, l := range w.Scale[i*n : i*n+i+1] {
+				dz[j] += float64(l * g[at])
+			}
+		}
+		for i := n - 1; i >= 0; i-- {
+			to[i] = float64(dz[i] * p.e[i])
+			for k := range w.Bends[i] {
+				w.Bends[i][k].into(dz, p, dz[i])
+			}
+			for k := range w.Width[i] {
+				w.Width[i][k].into(dz, p, float64(to[i]*y[i])+1)
+			}
+		}
+		return lp + grows, nil
+	}
+}
+
+// NewWarp finds the map for draws q[draw][n], of which so many are independent. It is nil where draws do not show that
+// they are other than normal.
+func NewWarp(q [][]float64, effective float64) *Warp {
+	if len(q) < 40 || !(effective >= 8) {
+		return nil
+	}
+	n := len(q[0])
+	given := make([]int, n)
+	for i := range given {
+		given[i] = i
+	}
+	back := slices.Clone(given)
+	slices.Reverse(back)
+	var best *Warp
+	most := 0.0
+	for _, order := range [][]int{given, back, drivers(q)} {
+		w, gain := fitWarp(q, order, effective)
+		if w != nil && gain > most {
+			best, most = w, gain
+		}
+	}
+	return best
+}
+
+// spread returns the mean of draws in an order, and L of their covariance.
+func spread(q [][]float64, order []int) (mean, l []float64) {
+	n := len(order)
+	mean, c := make([]float64, n), make([]float64, n*n)
+	for _, x := range q {
+		for i, at := range order {
+			mean[i] += x[at] / float64(len(q))
+		}
+	}
+	for _, x := range q {
+		for i, a := range order {
+			for j, b := range order[:i+1] {
+				c[i*n+j] += float64((x[a] - mean[i]) * (x[b] - mean[j]))
+			}
+		}
+	}
+	for i := range n {
+		for j := range i + 1 {
+			c[i*n+j] /= float64(len(q))
+		}
+	}
+	return mean, Cholesky(c, n)
+}
+
+// drivers orders coordinates: first those whose size or width others depend on, and not the other way round.
+func drivers(q [][]float64) []int {
+	n := len(q[0])
+	order, score := make([]int, n), make([]float64, n)
+	for i := range n {
+		order[i] = i
+		for j := range i {
+			for _, pair := range [][2]int{{i, j}, {j, i}} {
+				mean, l := spread(q, pair[:])
+				if l == nil {
+					continue
+				}
+				var bend, width, u2, u4, r4, u1 float64
+				for _, x := range q {
+					z := []float64{x[pair[0]] - mean[0], x[pair[1]] - mean[1]}
+					Whiten(l, z)
+					u, _ := bounded(z[0])
+					s, r := float64(u*u)-1, float64(z[1]*z[1])-1
+					bend, width = bend+float64(s*z[1]), width+float64(u*r)
+					u1, u2, u4, r4 = u1+float64(u*u), u2+float64(s*s), u4+float64(z[1]*z[1]), r4+float64(r*r)
+				}
+				gain := float64(bend*bend)/float64(u2*u4) + float64(width*width)/float64(u1*r4)
+				if gain-gain == 0 {
+					score[pair[0]] += gain
+					score[pair[1]] -= gain
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case score[a] > score[b]:
+			return -1
+		case score[a] < score[b]:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+// fitWarp fits the map in an order, and returns by how much the logarithm of the likelihood of the effective draws
+// grows. It is nil where nothing grows.
+func fitWarp(q [][]float64, order []int, effective float64) (*Warp, float64) {
+	n, m := len(order), len(q)
+	w := &Warp{Order: slices.Clone(order), Bends: make([][]Feature, n), Width: make([][]Feature, n)}
+	w.Mean, w.Scale = spread(q, order)
+	if w.Scale == nil {
+		return nil, 0
+	}
+	z, u := make([][]float64, n), make([][]float64, n) // [coordinate][draw]
+	for i := range n {
+		z[i], u[i] = make([]float64, m), make([]float64, m)
+	}
+	y := make([]float64, n)
+	for d, x := range q {
+		for i, at := range order {
+			y[i] = x[at] - w.Mean[i]
+		}
+		Whiten(w.Scale, y)
+		for i := range n {
+			z[i][d] = y[i]
+			u[i][d], _ = bounded(y[i])
+		}
+	}
+	tried := 0
+	for i := range n {
+		tried += len(candidates(i, n))
+	}
+	gain := 0.0
+	for i := 1; i < n; i++ {
+		c := conditional{z: z[i], u: u, all: z, share: effective / float64(m)}
+		gain += c.grow(candidates(i, n), 6+elem.Log(float64(max(tried, 1))))
+		w.Bends[i], w.Width[i] = c.bends, c.width
+	}
+	if gain == 0 {
+		return nil, 0
+	}
+	return w, gain
+}
+
+// candidate is a feature that may be added, to the centre or to the width.
+type candidate struct {
+	Feature
+	width bool
+}
+
+func candidates(i, n int) (list []candidate) {
+	const manyPairs = 30
+	for a := range i {
+		list = append(list, candidate{Feature{a, -1, 0}, true})
+		for b := range i {
+			if a == b || n <= manyPairs {
+				list = append(list, candidate{Feature{a, b, 0}, false})
+			}
+		}
+	}
+	return list
+}
+
+// conditional is the distribution of one coordinate by those before it.
+type conditional struct {
+	z            []float64
+	u, all       [][]float64
+	share        float64 // of the draws that is effective
+	bends, width []Feature
+}
+
+func (c *conditional) of(f *Feature, d int) float64 {
+	v := 1.0
+	if f.A >= 0 {
+		v = c.u[f.A][d]
+	}
+	if f.B >= 0 {
+		v = float64(v * c.all[f.B][d])
+	}
+	return v
+}
+
+// residual returns what is left of a draw, in its width, and the logarithm of the width.
+func (c *conditional) residual(d int) (r, s float64) {
+	m := 0.0
+	for k := range c.bends {
+		m += float64(c.bends[k].By * c.of(&c.bends[k], d))
+	}
+	for k := range c.width {
+		s += float64(c.width[k].By * c.of(&c.width[k], d))
+	}
+	return float64((c.z[d] - m) * elem.Exp(-s)), s
+}
+
+// fits is the logarithm of the likelihood of the effective draws.
+func (c *conditional) fits() (l float64) {
+	for d := range c.z {
+		r, s := c.residual(d)
+		l -= float64(r*r/2) + s
+	}
+	return float64(l * c.share)
+}
+
+// grow adds features, one after the other, as long as each adds more than least to the logarithm of the likelihood.
+func (c *conditional) grow(list []candidate, least float64) float64 {
+	m := len(c.z)
+	begun := c.fits()
+	now := begun
+	c.bends, c.width = []Feature{{-1, -1, 0}}, []Feature{{-1, -1, 0}}
+	r, r2 := make([]float64, m), make([]float64, m)
+	most := int(float64(m) * c.share / 10)
+	for len(c.bends)+len(c.width) < 2+most {
+		variance := 0.0
+		for d := range m {
+			r[d], _ = c.residual(d)
+			r2[d] = float64(r[d]*r[d]) - 1
+			variance += float64(r2[d] * r2[d])
+		}
+		best, top := -1, 0.0
+		for k := range list {
+			f := &list[k]
+			if slices.ContainsFunc(c.bends, func(x Feature) bool { return !f.width && x.A == f.A && x.B == f.B }) ||
+				slices.ContainsFunc(c.width, func(x Feature) bool { return f.width && x.A == f.A }) {
+				continue
+			}
+			mean, square, with := 0.0, 0.0, 0.0
+			for d := range m {
+				v := c.of(&f.Feature, d)
+				mean += v / float64(m)
+				square += float64(v * v)
+			}
+			left := r
+			if f.width {
+				left = r2
+			}
+			for d := range m {
+				with += float64((c.of(&f.Feature, d) - mean) * left[d])
+			}
+			square -= float64(float64(m) * mean * mean)
+			score := float64(with * with / square / 2)
+			if f.width {
+				score = float64(score * float64(m) / variance)
+			}
+			if score*c.share > top {
+				best, top = k, score*c.share
+			}
+		}
+		if best < 0 || top < least/2 {
+			break
+		}
+		bends, width := slices.Clone(c.bends), slices.Clone(c.width)
+		if list[best].width {
+			c.width = append(c.width, list[best].Feature)
+		} else {
+			c.bends = append(c.bends, list[best].Feature)
+		}
+		c.fit()
+		then := c.fits()
+		if !(then > now+least) {
+			c.bends, c.width = bends, width
+			break
+		}
+		now = then
+	}
+	if len(c.bends)+len(c.width) == 2 {
+		c.bends, c.width = nil, nil
+		return 0
+	}
+	return now - begun
+}
+
+// fit finds the numbers of all features: centres by weighted least squares, widths by Fisher's scoring.
+func (c *conditional) fit() {
+	const rounds, ridge = 8, 0.5 // the ridge counts as so many effective draws
+	for range rounds {
+		c.solve(&c.bends, func(d int) (weight, left float64) {
+			r, s := c.residual(d)
+			w := elem.Exp(-s)
+			return float64(w * w), float64(r * w)
+		}, ridge/c.share)
+		c.solve(&c.width, func(d int) (weight, left float64) {
+			r, _ := c.residual(d)
+			return 2, max(min(float64(r*r)-1, 8), -1)
+		}, ridge/c.share)
+	}
+}
+
+// solve takes a step: weight is the curvature of a draw, and left its slope.
+func (c *conditional) solve(list *[]Feature, of func(d int) (weight, left float64), ridge float64) {
+	k := len(*list)
+	a, b, f := make([]float64, k*k), make([]float64, k), make([]float64, k)
+	for d := range c.z {
+		weight, left := of(d)
+		for i := range *list {
+			f[i] = c.of(&(*list)[i], d)
+			b[i] += float64(f[i] * left)
+			for j := range i + 1 {
+				a[i*k+j] += float64(weight * f[i] * f[j])
+			}
+		}
+	}
+	for i := range k {
+		a[i*k+i] += ridge
+		b[i] -= float64(ridge * (*list)[i].By)
+	}
+	l := Cholesky(a, k)
+	if l == nil {
+		return
+	}
+	Solve(l, b)
+	for i := range k {
+		(*list)[i].By += b[i]
+	}
+}

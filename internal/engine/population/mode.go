@@ -1,0 +1,238 @@
+package population
+
+import (
+	"math"
+	"slices"
+)
+
+// The mode of a subject is sought by Newton's method with exact Hessians, in units of the prior: eta = root·z. From
+// zero first; where the density is not like a parabola, from further starts, which depend on params and data alone.
+
+const (
+	mostSteps   = 60
+	longestStep = 3    // in units of the prior
+	converged   = 1e-9 // Newton's decrement: the distance from the mode in units of the posterior
+	inNoise     = 1e-5 // below it, errors of the integration may decide
+	accepted    = 1e-4
+)
+
+// found is a mode, or where a search ended.
+type found struct {
+	eta       []float64
+	at        *Conditional
+	hessian   []float64
+	decrement float64
+	troubled  bool // a Hessian was not positive definite, or a step had to be shortened
+	flat      bool
+}
+
+// mode finds the lowest mode.
+func (q *problem) mode() (*Result, error) {
+	best, err := q.search(make([]float64, q.m))
+	if err != nil {
+		return nil, err
+	}
+	modes := 1
+	starts, err := q.starts(best)
+	if err != nil {
+		return nil, err
+	}
+	for _, start := range starts {
+		other, err := q.search(start)
+		switch {
+		case err != nil && !q.Failed(err):
+			return nil, err
+		case err != nil || other.decrement > accepted || q.same(best, other):
+			continue
+		}
+		modes++
+		if other.at.Value < best.at.Value || best.decrement > accepted {
+			best = other
+		}
+	}
+	out := &Result{
+		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: modes, Omega: q.omega,
+	}
+	switch {
+	case best.flat:
+		out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
+	case best.decrement > accepted:
+		out.Doubt = "the search for the mode of the random effects did not converge"
+	}
+	return out, nil
+}
+
+// same reports whether two searches led to the same mode: within a tenth of a posterior deviation.
+func (q *problem) same(a, b *found) bool {
+	d := make([]float64, q.m)
+	for i := range d {
+		d[i] = a.eta[i] - b.eta[i]
+	}
+	return dot(d, multiply(a.hessian, d, q.m)) < 0.01
+}
+
+// starts returns where else to look for modes: the points two posterior deviations off in which the density is much
+// higher than that of a normal distribution and, if the first search had trouble, points about zero.
+func (q *problem) starts(b *found) ([][]float64, error) {
+	m := q.m
+	var list [][]float64
+	c, ok := cholesky(b.hessian, m)
+	if ok {
+		v := columns(c, m)
+		for k := range m {
+			for _, side := range [...]float64{-2, 2} {
+				at := slices.Clone(b.eta)
+				for i := range at {
+					at[i] += float64(side * v[i*m+k])
+				}
+				there, err := q.joint(at, 0)
+				switch {
+				case err != nil && !q.Failed(err):
+					return nil, err
+				case err == nil && there.Value < b.at.Value+0.7: // 2 by a parabola
+					list = append(list, at)
+				}
+			}
+		}
+	}
+	if b.troubled || !ok || b.decrement > accepted {
+		for k := range m {
+			for _, side := range [...]float64{-1.5, 1.5} {
+				at := make([]float64, m)
+				for i := range at {
+					at[i] = float64(side * q.prior.root[i*m+k])
+				}
+				list = append(list, at)
+			}
+		}
+	}
+	return list, nil
+}
+
+// search goes down from eta.
+func (q *problem) search(eta []float64) (*found, error) {
+	now, err := q.look(slices.Clone(eta))
+	if err != nil {
+		return nil, err
+	}
+	lambda := 0.0
+	troubled := false
+	best := now
+	for range mostSteps {
+		if now.decrement < best.decrement {
+			best = now
+		}
+		if now.decrement <= converged {
+			break
+		}
+		step, indefinite := q.step(now, &lambda)
+		troubled = troubled || indefinite
+		next, err := q.look(moved(now.eta, step))
+		switch {
+		case err != nil && !q.Failed(err):
+			return nil, err
+		case now.decrement < inNoise && lambda == 0: // the gradient decides
+			if err != nil || !(next.decrement < now.decrement/2) {
+				if err == nil && next.decrement < best.decrement {
+					best = next
+				}
+				best.troubled = troubled
+				return best, nil
+			}
+			now = next
+		case err != nil || !(next.at.Value <= now.at.Value+1e-11*math.Abs(now.at.Value)):
+			troubled = true
+			lambda = max(10*lambda, 0.1)
+			if lambda > 1e12 {
+				best.troubled = true
+				return best, nil
+			}
+		default:
+			now = next
+			if lambda *= 0.1; lambda < 1e-3 {
+				lambda = 0
+			}
+		}
+	}
+	if now.decrement < best.decrement {
+		best = now
+	}
+	best.troubled = troubled
+	return best, nil
+}
+
+func moved(x, step []float64) []float64 {
+	out := slices.Clone(x)
+	for i := range out {
+		out[i] += step[i]
+	}
+	return out
+}
+
+// look evaluates the density at eta, with Newton's decrement.
+func (q *problem) look(eta []float64) (*found, error) {
+	m := q.m
+	c, err := q.joint(eta, 2)
+	if err != nil {
+		return nil, err
+	}
+	if c.Value-c.Value != 0 {
+		return nil, errNoNumber
+	}
+	f := &found{eta: eta, at: c, hessian: make([]float64, m*m), decrement: math.Inf(1)}
+	for i := range m {
+		copy(f.hessian[i*m:(i+1)*m], c.Products[i*(m+q.p):])
+	}
+	symmetrise(f.hessian, m)
+	l, ok := cholesky(f.hessian, m)
+	if f.flat = !ok; ok {
+		d := slices.Clone(c.Gradient[:m])
+		solve(l, d, m)
+		f.decrement = math.Sqrt(max(dot(d, c.Gradient[:m]), 0))
+	}
+	return f, nil
+}
+
+// step returns Newton's step from a point, with lambda added to the Hessian in units of the prior, and more where that
+// is not positive definite.
+func (q *problem) step(at *found, lambda *float64) (step []float64, indefinite bool) {
+	m, r := q.m, q.prior.root
+	h := make([]float64, m*m) // rootᵀ H root
+	for i := range m {
+		for j := range m {
+			for a := range m {
+				for b := range m {
+					h[i*m+j] += float64(r[a*m+i] * at.hessian[a*m+b] * r[b*m+j])
+				}
+			}
+		}
+	}
+	g := make([]float64, m)
+	for i := range m {
+		for a := range m {
+			g[i] -= float64(r[a*m+i] * at.at.Gradient[a])
+		}
+	}
+	for {
+		a := slices.Clone(h)
+		for i := range m {
+			a[i*m+i] += *lambda
+		}
+		l, ok := cholesky(a, m)
+		if !ok && *lambda < 1e15 {
+			indefinite = true
+			*lambda = max(4**lambda, 0.5)
+			continue
+		}
+		z := slices.Clone(g)
+		if ok {
+			solve(l, z, m)
+		}
+		if n := math.Sqrt(dot(z, z)); n > longestStep {
+			for i := range z {
+				z[i] *= longestStep / n
+			}
+		}
+		return multiply(r, z, m), indefinite
+	}
+}

@@ -1,0 +1,398 @@
+// Package population integrates likelihoods over random effects: by Laplace's method, FOCEI, FOCE and FO of the field
+// of pharmacometrics, by Gauss–Hermite quadrature around modes and by importance sampling, each with its gradient.
+//
+// It knows nothing of models. A Subject says what the data of one individual have for random effects eta: their
+// negative log likelihood with derivatives, predictions with theirs, and the covariances Omega. Vectors of derivatives
+// have the random effects first (m of them), and the params behind (p).
+//
+// What is computed is a function of the params alone, for any history: modes are sought from zero and from starts that
+// depend on params and data. Sources: Wang, J Pharmacokinet Pharmacodyn 34:575 (2007); Almquist, Leander and Jirstrand,
+// J Pharmacokinet Pharmacodyn 42:191 (2015), whose gradients leave nothing out here: that of Laplace's method has the
+// third derivatives, and the modes move by the exact Hessian, also where FOCEI has another one.
+package population
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"odes.dev/odes/internal/base/elem"
+)
+
+// Subject is one individual at the present values of params.
+type Subject interface {
+	// Data is the negative log likelihood of the data, given eta. With order 1 it has the gradient, with order 2 also
+	// the rows of the Hessian that belong to random effects.
+	Data(ctx context.Context, eta []float64, order int) (*Conditional, error)
+	// Rows are the predictions. With second, they have second derivatives.
+	Rows(ctx context.Context, eta []float64, second bool) (*Rows, error)
+	// Omega is the matrix of covariances of the random effects.
+	Omega(ctx context.Context) (*Omega, error)
+	// Failed reports whether an error tells that a run failed for the numbers that it had, and other numbers may do.
+	Failed(err error) bool
+}
+
+// Conditional is a value with derivatives by m random effects and p params.
+type Conditional struct {
+	Value    float64
+	Gradient []float64 // [m+p]
+	Products []float64 // [m][m+p]
+}
+
+// Rows are measurements with normal noise: predictions F and standard deviations S, with derivatives.
+type Rows struct {
+	Data     []float64
+	F, S     []float64 // [n]
+	DF, DS   []float64 // [n][m+p]
+	DDF, DDS []float64 // [n][m][m+p]
+	// Constant is what the densities of the data have beside those of normal noise: of lognormal noise, where Data and
+	// F are logarithms.
+	Constant float64
+}
+
+// Omega is a matrix of covariances with its derivatives by params.
+type Omega struct {
+	M      int
+	W      []float64 // [m][m]
+	Slopes []float64 // [m][m][p]
+}
+
+// Method says how to integrate.
+type Method struct {
+	Kind string // "laplace", "focei", "foce", "fo", "agq" or "imp"
+	N    int    // nodes for each random effect of agq, draws of imp
+	Seed uint64 // of imp
+	// Step is the distance of differences along random effects, in units of their posterior deviations; 0: 0.01.
+	// Only the third derivatives of Laplace's method, agq and imp are differences, of exact second ones.
+	Step float64
+}
+
+// Result is what one subject contributes to the negative log likelihood.
+type Result struct {
+	Value    float64
+	Gradient []float64 // [p]; nil where it was not asked for
+
+	Mode    []float64 // [m]; nil for fo
+	Hessian []float64 // [m][m], of the negative log density of data and random effects at the mode
+	Used    []float64 // [m][m], what the method has in its place
+	Slopes  []float64 // [m][p], of the mode by params; with the gradient
+	Joint   float64   // the negative log density of data and random effects at the mode
+	Runs    int
+	Modes   int // that were met
+	Omega   *Omega
+	// Effective is how many draws the sum over nodes is worth, of agq and imp.
+	Effective float64
+	// Doubt says what is doubtful about the mode; "" for nothing.
+	Doubt string
+}
+
+// problem is an integral at work.
+type problem struct {
+	Subject
+	ctx    context.Context
+	method Method
+	omega  *Omega
+	prior  *prior
+	m, p   int
+	runs   int
+	zero   *Rows     // of FOCE: at eta = 0
+	total  []float64 // of nodes: see turning
+}
+
+// log2pi is log(2 pi).
+const log2pi = 1.8378770664093454835606594728112352797
+
+// Integrate computes the contribution of a subject. The error is that of a run.
+func Integrate(ctx context.Context, s Subject, method Method, gradient bool) (*Result, error) {
+	q, err := newProblem(ctx, s, method)
+	if err != nil {
+		return nil, err
+	}
+	if method.Kind == "fo" {
+		return q.firstOrder(gradient)
+	}
+	out, err := q.mode()
+	if err != nil {
+		return nil, err
+	}
+	switch method.Kind {
+	case "laplace":
+		err = q.laplace(out, gradient)
+	case "focei", "foce":
+		err = q.linearised(out, gradient)
+	case "agq", "imp":
+		err = q.nodes(out, gradient)
+	default:
+		err = fmt.Errorf("population: no method %q", method.Kind)
+	}
+	out.Runs = q.runs
+	return out, err
+}
+
+func newProblem(ctx context.Context, s Subject, method Method) (*problem, error) {
+	if method.Step == 0 {
+		method.Step = 0.01
+	}
+	q := &problem{Subject: s, ctx: ctx, method: method}
+	var err error
+	if q.omega, err = s.Omega(ctx); err != nil {
+		return nil, err
+	}
+	q.m = q.omega.M
+	q.p = len(q.omega.Slopes) / (q.m * q.m)
+	if q.prior, err = newPrior(q.omega); err != nil {
+		return nil, err
+	}
+	if method.Kind == "foce" {
+		if q.zero, err = s.Rows(ctx, make([]float64, q.m), false); err != nil {
+			return nil, err
+		}
+		q.runs++
+	}
+	return q, nil
+}
+
+// SingularError tells that Omega is not positive definite.
+type SingularError struct{}
+
+func (*SingularError) Error() string {
+	return "the covariances of the random effects are not those of a distribution: a standard deviation is not " +
+		"positive, or a matrix is not positive definite"
+}
+
+// prior is the normal density of random effects.
+type prior struct {
+	*Omega
+	inverse []float64
+	root    []float64 // lower: Omega = root rootᵀ
+	logDet  float64
+}
+
+func newPrior(o *Omega) (*prior, error) {
+	w := make([]float64, len(o.W))
+	for i := range o.M {
+		for j := range o.M {
+			w[i*o.M+j] = float64(0.5 * (o.W[i*o.M+j] + o.W[j*o.M+i]))
+		}
+	}
+	c, ok := cholesky(w, o.M)
+	if !ok {
+		return nil, &SingularError{}
+	}
+	return &prior{Omega: o, inverse: inverse(c, o.M), root: c, logDet: logDet(c, o.M)}, nil
+}
+
+// joint adds the density of eta to that of the data.
+func (q *problem) joint(eta []float64, order int) (*Conditional, error) {
+	var c *Conditional
+	var err error
+	q.runs++
+	if q.method.Kind == "foce" {
+		c, err = q.uninteracting(eta, order)
+	} else {
+		c, err = q.Data(q.ctx, eta, order)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.prior.add(c, eta, order, q.p), nil
+}
+
+func (r *prior) add(c *Conditional, eta []float64, order, p int) *Conditional {
+	m := r.M
+	k := multiply(r.inverse, eta, m)
+	density := float64(0.5*dot(k, eta)) + float64(0.5*r.logDet) + float64(0.5*float64(m)*log2pi)
+	out := &Conditional{Value: c.Value + density}
+	if order == 0 {
+		return out
+	}
+	out.Gradient = append(out.Gradient, c.Gradient...)
+	for i := range k {
+		out.Gradient[i] += k[i]
+	}
+	for i := range m {
+		for j := range m {
+			slope := r.Slopes[(i*m+j)*p:][:p]
+			weight := float64(0.5*r.inverse[i*m+j]) - float64(0.5*k[i]*k[j])
+			for x, s := range slope {
+				out.Gradient[m+x] += float64(weight * s)
+			}
+		}
+	}
+	if order == 1 {
+		return out
+	}
+	out.Products = append(out.Products, c.Products...)
+	for i := range m {
+		row := out.Products[i*(m+p):][:m+p]
+		for j := range m {
+			row[j] += r.inverse[i*m+j]
+		}
+		for a := range m { // of inverse·eta: −inverse·dOmega·inverse·eta, with Omega made symmetric
+			for b := range m {
+				weight := float64(0.5 * (float64(r.inverse[i*m+a]*k[b]) + float64(r.inverse[i*m+b]*k[a])))
+				for x, s := range r.Slopes[(a*m+b)*p:][:p] {
+					row[m+x] -= float64(weight * s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// curve adds half the trace of b with the derivative of the inverse of Omega, which is part of every Hessian.
+func (r *prior) curve(to, b []float64, p int) {
+	m := r.M
+	kbk := product(product(r.inverse, b, m), r.inverse, m)
+	for i := range m {
+		for j := range m {
+			weight := float64(0.5 * kbk[i*m+j])
+			for x, s := range r.Slopes[(i*m+j)*p:][:p] {
+				to[x] -= float64(weight * s)
+			}
+		}
+	}
+}
+
+// laplace adds half the logarithm of the determinant of the Hessian at the mode.
+func (q *problem) laplace(out *Result, gradient bool) error {
+	m := q.m
+	c, ok := cholesky(out.Hessian, m)
+	if !ok {
+		return q.flat(out)
+	}
+	out.Used = out.Hessian
+	out.Value = out.Joint + float64(0.5*logDet(c, m)) - float64(0.5*float64(m)*log2pi)
+	if !gradient {
+		return nil
+	}
+	v := columns(c, m)
+	moves, err := q.thirds(out.Mode, v)
+	if err != nil {
+		return err
+	}
+	by := make([]float64, m+q.p)
+	for k := range m {
+		for x := range by {
+			by[x] += float64(0.5 * moves[(k*m+k)*(m+q.p)+x])
+		}
+	}
+	q.prior.curve(by[m:], inverse(c, m), q.p)
+	return q.chain(out, by)
+}
+
+// flat is what a method makes of a mode whose Hessian is not positive definite: no value.
+func (q *problem) flat(out *Result) error {
+	out.Value = math.NaN()
+	out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
+	out.Gradient = make([]float64, q.p)
+	for i := range out.Gradient {
+		out.Gradient[i] = math.NaN()
+	}
+	return nil
+}
+
+// chain makes the gradient: that of the joint density, by what is left of the modes' moves, and by.
+func (q *problem) chain(out *Result, by []float64) error {
+	m, p := q.m, q.p
+	c, err := q.joint(out.Mode, 2)
+	if err != nil {
+		return err
+	}
+	if !q.moves(out, c) {
+		return q.flat(out)
+	}
+	out.Gradient = make([]float64, p)
+	for x := range out.Gradient {
+		g := c.Gradient[m+x] + by[m+x]
+		for a := range m {
+			g += float64(by[a] * out.Slopes[a*p+x])
+		}
+		out.Gradient[x] = g
+	}
+	return nil
+}
+
+// moves fills in how the mode moves with params. It reports whether the Hessian is positive definite.
+func (q *problem) moves(out *Result, c *Conditional) bool {
+	m, p := q.m, q.p
+	h := make([]float64, m*m)
+	for i := range m {
+		copy(h[i*m:(i+1)*m], c.Products[i*(m+p):])
+	}
+	symmetrise(h, m)
+	l, ok := cholesky(h, m)
+	if !ok {
+		return false
+	}
+	out.Slopes = make([]float64, m*p)
+	column := make([]float64, m)
+	for x := range p {
+		for i := range m {
+			column[i] = -c.Products[i*(m+p)+m+x]
+		}
+		solve(l, column, m)
+		for i := range m {
+			out.Slopes[i*p+x] = column[i]
+		}
+	}
+	return true
+}
+
+// sides are the points of a difference, in steps, with their weights.
+var sides = [...]struct{ step, weight float64 }{{-2, 1.0 / 12}, {-1, -8.0 / 12}, {1, 8.0 / 12}, {2, -1.0 / 12}}
+
+// thirds returns, for columns v_k and v_l of v, the derivatives by everything of v_kᵀ H v_l, without what Omega
+// contributes: [m][m][m+p]. They are differences of exact second derivatives along v_k, of fourth order.
+func (q *problem) thirds(eta, v []float64) ([]float64, error) {
+	m, w := q.m, q.m+q.p
+	out := make([]float64, m*m*w)
+	at := make([]float64, m)
+	for k := range m {
+		for _, side := range sides {
+			for i := range at {
+				at[i] = eta[i] + float64(side.step*q.method.Step*v[i*m+k])
+			}
+			q.runs++
+			c, err := q.Data(q.ctx, at, 2)
+			if err != nil {
+				return nil, err
+			}
+			for l := range m {
+				to := out[(k*m+l)*w:][:w]
+				for i := range m {
+					weight := float64(side.weight / q.method.Step * v[i*m+l])
+					for x, y := range c.Products[i*w : (i+1)*w] {
+						to[x] += float64(weight * y)
+					}
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// Errors returns the standard deviations of the random effects given the data and the params, by the Hessian.
+func (r *Result) Errors() []float64 {
+	m := len(r.Mode)
+	out := make([]float64, m)
+	c, ok := cholesky(r.Hessian, m)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	if ok {
+		inv := inverse(c, m)
+		for i := range out {
+			out[i] = math.Sqrt(inv[i*m+i])
+		}
+	}
+	return out
+}
+
+func logDet(c []float64, m int) float64 {
+	sum := 0.0
+	for i := range m {
+		sum += elem.Log(c[i*m+i])
+	}
+	return 2 * sum
+}

@@ -1,0 +1,648 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/population"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/result"
+)
+
+// The experiments of a model with random effects are the subjects of a population. What each adds to nll() is an
+// integral, which package population computes. What that asks of a subject, runs of its experiment answer: of the
+// likelihood, whose derivatives by random effects and params come from the adjoint, and second ones from products with
+// its Hessian; of the rows of the data, for the methods that are linear in predictions; and of the covariances.
+
+// people are the subjects of a population.
+type people struct {
+	method   population.Method
+	subjects []*person
+	total    int // which total is the integral; there is one
+}
+
+// person is one subject. It belongs to one goroutine at a time.
+type person struct {
+	name    string
+	effects []effect
+	m, p    int
+	joint   *Runner // the likelihood of the data, given the random effects
+	rows    *Runner // of measurements; nil where the method needs none
+	scales  *Runner // of what the random effects are distributed by
+	data    []measured
+	seed    uint64
+	work
+	warnings []diag.Diagnostic
+	result   *population.Result
+}
+
+// effect is a random effect of the model, with its place among all.
+type effect struct {
+	*model.Random
+	name         string
+	offset, size int
+}
+
+// measured is an observation of a subject.
+type measured struct {
+	log  bool // the noise is lognormal
+	data []float64
+}
+
+// scaleName is what the objective is called that a distribution follows from.
+func scaleName(r *model.Random) string { return "random'" + r.Sym.Name }
+
+// addScales makes objectives of what the random effects are distributed by.
+func addScales(m *model.Model) {
+	for _, r := range m.Randoms {
+		m.Objectives = append(m.Objectives, &model.Objective{Name: scaleName(r), Value: r.Scale, Span: r.Span})
+	}
+}
+
+// noneOfPopulations is the error of what is not for populations.
+func noneOfPopulations(m *Model, what string) error {
+	var l diag.List
+	l.Errorf(settings.CodeUnavailable, m.Checked.Randoms[0].Span, "%s is not available for nll() of a model with "+
+		"random effects in this version", what)
+	return l.Err()
+}
+
+// populate makes what integrates over random effects, with derivatives by the variables.
+func populate(r *Run, setup Setup, wrt []result.Variable) error {
+	if r.people != nil {
+		return nil
+	}
+	s := &r.settings
+	how := population.Method{Kind: s.Marginal.Kind, N: s.Marginal.N, Seed: s.Marginal.Seed}
+	how.Step = max(0.03, elem.Pow(s.Solver.RTol, 0.2))
+	if how.Kind == "" {
+		how.Kind = "laplace"
+	}
+	list := &people{method: how}
+	rowModels, err := r.model.rowModels()
+	if err != nil {
+		return err
+	}
+	for i, x := range r.model.Experiments {
+		at := slices.IndexFunc(rowModels, func(p *comparedPart) bool { return p.at == i })
+		if at < 0 {
+			continue // it has no data, so its integral is 1
+		}
+		q := &person{name: x.Name, seed: how.Seed ^ hashOf(x.Name)}
+		if err := q.prepare(r, i, rowModels[at].of, how, setup, wrt); err != nil {
+			return x.wrap(err)
+		}
+		list.subjects = append(list.subjects, q)
+	}
+	r.people = list
+	return nil
+}
+
+// hashOf is FNV-1a.
+func hashOf(name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return h
+}
+
+// prepare makes the runs of subject i of r.
+func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setup Setup, wrt []result.Variable) error {
+	x := r.model.Experiments[i]
+	var by []result.Variable
+	for _, e := range x.Model.Checked.Randoms {
+		size := e.Sym.Type.Shape.Size()
+		q.effects = append(q.effects, effect{Random: e, name: e.Sym.Name, offset: q.m, size: size})
+		q.m += size
+		by = append(by, result.Variable{Name: e.Sym.Name})
+	}
+	for _, v := range wrt {
+		q.p += v.Size()
+	}
+	if how.Kind == "agq" && population.TooMany(how.N, q.m) {
+		var l diag.List
+		l.Errorf(settings.CodeSetting, source.Span{}, "agq(n = %d) with %d random effects has %d^%d nodes for each "+
+			"subject; take fewer, or imp(n = 1000)", how.N, q.m, how.N, q.m)
+		return l.Err()
+	}
+	begin := func(m *Model, of []string, order int) (*Runner, error) {
+		its := r.ofPart(i, setup, append(slices.Clone(by), wrt...)).With(func(s *settings.Settings) {
+			s.Of, s.Threads = of, 1
+			s.Order = order
+		})
+		part, err := m.Prepare(its)
+		if err == nil {
+			part.problem.Answers = r.problem.Answers
+		}
+		return part, err
+	}
+	var err error
+	if q.joint, err = begin(x.Model, []string{x.Model.Checked.Objectives[0].Name}, 2); err != nil {
+		return err
+	}
+	var scales []string
+	for _, e := range q.effects {
+		scales = append(scales, scaleName(e.Random))
+	}
+	if q.scales, err = begin(rows, scales, 1); err != nil {
+		return err
+	}
+	if !linear(how.Kind) {
+		return nil
+	}
+	of, err := q.measurements(x.Model.Checked, how.Kind)
+	if err != nil {
+		return err
+	}
+	q.rows, err = begin(rows, of, 2)
+	return err
+}
+
+// linear reports whether a method reads predictions and noise row by row.
+func linear(kind string) bool { return kind == "focei" || kind == "foce" || kind == "fo" }
+
+// measurements lists the objectives of the rows of all observations. It refuses what is no normal noise.
+func (q *person) measurements(m *model.Model, kind string) (of []string, err error) {
+	var l diag.List
+	for i, o := range m.Observations {
+		d := measured{log: o.Noise.Name == "lognormal"}
+		d.data = o.Rows.Table.Data[o.Column]
+		below := o.Censored && o.Rows.Limits == nil
+		for k := range d.data {
+			below = below || o.Rows.Limits != nil && d.data[k] <= o.Rows.Limits[k]
+		}
+		switch {
+		case below:
+			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s has no values below a limit of quantification, as "+
+				"%s has; write solver { marginal = laplace }", kind, o.Name)
+		case o.Noise.Name != "normal" && !d.log:
+			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s is for normal and lognormal noise, and that of "+
+				"%s is %s; write solver { marginal = laplace }", kind, o.Name, o.Noise.Name)
+		}
+		if d.log {
+			logs := make([]float64, len(d.data))
+			for k, y := range d.data {
+				logs[k] = elem.Log(y)
+			}
+			d.data = logs
+		}
+		q.data = append(q.data, d)
+		of = append(of, fmt.Sprintf("%s'%d.prediction", o.Name, i), fmt.Sprintf("%s'%d.0", o.Name, i))
+	}
+	return of, l.Err()
+}
+
+// set gives params other values for the integrals to come.
+func (l *people) set(set []system.Override) error {
+	if l == nil {
+		return nil
+	}
+	for _, q := range l.subjects {
+		for _, part := range []*Runner{q.joint, q.rows, q.scales} {
+			if part == nil {
+				continue
+			}
+			if err := part.Set(set...); err != nil {
+				return (&Experiment{Name: q.name}).wrap(err)
+			}
+		}
+	}
+	return nil
+}
+
+// integrate computes the integral of every subject, with derivatives by as many columns as variables have; 0: without.
+func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progress)) (*totals, error) {
+	l := r.people
+	m := r.model
+	at := make([]int, len(m.Experiments))
+	for i, x := range m.Experiments {
+		at[i] = slices.IndexFunc(l.subjects, func(q *person) bool { return q.name == x.Name })
+	}
+	sum, err := r.addUp(columns, tell, nil, func(i int) contribution {
+		c := contribution{values: make([]float64, len(m.Checked.Totals)), gradient: make([]float64, columns)}
+		if at[i] < 0 {
+			return c
+		}
+		q := l.subjects[at[i]]
+		how := l.method
+		how.Seed = q.seed
+		q.work, q.warnings = work{}, nil
+		var gone *population.SingularError
+		switch q.result, c.err = population.Integrate(ctx, q, how, columns > 0); {
+		case errors.As(c.err, &gone):
+			c.err, q.result = nil, nil
+			c.values[0], c.lacking = math.NaN(), gone.Error()
+			for k := range c.gradient {
+				c.gradient[k] = math.NaN()
+			}
+		case population.NoNumber(c.err):
+			c.err, q.result = nil, nil
+			c.values[0] = math.NaN()
+			c.lacking = "the likelihood of its data is not a number where random effects are zero"
+			for k := range c.gradient {
+				c.gradient[k] = math.NaN()
+			}
+		case c.err == nil:
+			c.values[0] = q.result.Value
+			copy(c.gradient, q.result.Gradient)
+			c.work, c.warnings = q.work, q.warnings
+		}
+		return c
+	})
+	if err != nil {
+		return nil, err
+	}
+	tellPopulation(r, sum)
+	return sum, nil
+}
+
+// tellPopulation says what the integral is for people of the field, and what is doubtful about it.
+func tellPopulation(r *Run, sum *totals) {
+	l := r.people
+	n := 0
+	var doubtful, several []string
+	for _, q := range l.subjects {
+		n += q.measurementsOf()
+		if q.result == nil {
+			continue
+		}
+		if q.result.Doubt != "" {
+			doubtful = append(doubtful, q.name+": "+q.result.Doubt)
+		}
+		if q.result.Modes > 1 {
+			several = append(several, q.name)
+		}
+	}
+	if r.model.Part || len(sum.values) == 0 {
+		return
+	}
+	at := r.model.Checked.Randoms[0].Span
+	r.warnings.Notef(CodePopulation, at, "marginal = %s over random effects of %s: OFV = %s (2 nll() - n log(2 pi), "+
+		"n = %d measurements)", r.settings.Marginal, diag.Count(len(l.subjects), "subject"),
+		number(ofv(sum.values[0], n)), n)
+	if len(doubtful) > 0 {
+		r.warnings.Warnf(CodePopulation, at, "nll() is not to be trusted: %s", strings.Join(doubtful, "; "))
+	}
+	if len(several) > 0 {
+		r.warnings.Warnf(CodePopulation, at, "the random effects of %s have several modes; the lowest counts, and "+
+			"nll() is an approximation about it alone: compare it with marginal = imp", diag.All(several))
+	}
+}
+
+// CodePopulation is that of what is said of populations.
+const CodePopulation diag.Code = "population"
+
+func number(x float64) string { return fmt.Sprintf("%.5f", x) }
+
+// measurementsOf counts the data that have a density: those that are not below a limit.
+func (q *person) measurementsOf() (n int) {
+	for _, o := range q.joint.model.Checked.Observations {
+		for k, y := range o.Rows.Table.Data[o.Column] {
+			if o.Rows.Limits == nil || y > o.Rows.Limits[k] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// place makes eta the values of the random effects of runs to come.
+func (q *person) place(r *Runner, eta []float64) error {
+	set := make([]system.Override, len(q.effects))
+	for i, e := range q.effects {
+		set[i] = system.Override{Name: e.name, Values: eta[e.offset : e.offset+e.size]}
+	}
+	return r.Set(set...)
+}
+
+// Failed implements population.Subject.
+func (q *person) Failed(err error) bool {
+	var failed *result.RunError
+	return population.NoNumber(err) || errors.As(err, &failed) && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded)
+}
+
+// Data implements population.Subject.
+func (q *person) Data(ctx context.Context, eta []float64, order int) (*population.Conditional, error) {
+	r := q.joint
+	if err := q.place(r, eta); err != nil {
+		return nil, err
+	}
+	out := &population.Conditional{}
+	if order == 0 {
+		var v [1]float64
+		steps, err := r.Values(ctx, v[:])
+		q.Steps += steps
+		out.Value = v[0]
+		return out, err
+	}
+	s, err := r.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.add(&r.took)
+	q.warnings = s.Warnings
+	out.Value = s.Values[0].Value
+	out.Gradient = slices.Clone(s.Gradient[:q.m+q.p])
+	if order == 2 {
+		if out.Products, err = q.products(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// products returns those of the Hessians of all objectives of r with the random effects.
+func (q *person) products(ctx context.Context, r *Runner) ([]float64, error) {
+	out, _, err := r.products(ctx, q.m, func(k int) []float64 {
+		v := make([]float64, q.m+q.p)
+		v[k] = 1
+		return v
+	}, nil, 1)
+	return out, err
+}
+
+// Rows implements population.Subject.
+func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*population.Rows, error) {
+	r := q.rows
+	if err := q.place(r, eta); err != nil {
+		return nil, err
+	}
+	s, err := r.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.add(&r.took)
+	w := q.m + q.p
+	var products []float64
+	if second {
+		if products, err = q.products(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	out := &population.Rows{}
+	row := 0
+	for _, d := range q.data {
+		n := len(d.data)
+		out.Data = append(out.Data, d.data...)
+		f, first := make([]float64, n), slices.Clone(s.Gradient[row*w:(row+n)*w])
+		for k := range n {
+			f[k] = s.Values[row+k].Value
+		}
+		var twice []float64
+		if second {
+			twice = slices.Clone(products[row*q.m*w : (row+n)*q.m*w])
+		}
+		if d.log {
+			logarithms(f, first, twice, q.m, w)
+			for _, y := range d.data {
+				out.Constant += y
+			}
+		}
+		out.F, out.DF, out.DDF = append(out.F, f...), append(out.DF, first...), append(out.DDF, twice...)
+		row += n
+		for k := range n {
+			out.S = append(out.S, s.Values[row+k].Value)
+		}
+		out.DS = append(out.DS, s.Gradient[row*w:(row+n)*w]...)
+		if second {
+			out.DDS = append(out.DDS, products[row*q.m*w:(row+n)*q.m*w]...)
+		}
+		row += n
+	}
+	return out, nil
+}
+
+// logarithms makes numbers with their derivatives logarithms of them.
+func logarithms(f, first, second []float64, m, w int) {
+	for k, x := range f {
+		d := first[k*w : (k+1)*w]
+		for y := range d {
+			d[y] /= x
+		}
+		if second != nil {
+			for a := range m {
+				to := second[(k*m+a)*w:][:w]
+				for y := range to {
+					to[y] = to[y]/x - float64(d[a]*d[y])
+				}
+			}
+		}
+		f[k] = elem.Log(x)
+	}
+}
+
+// Omega implements population.Subject.
+func (q *person) Omega(ctx context.Context) (*population.Omega, error) {
+	s, err := q.scales.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, p, w := q.m, q.p, q.m+q.p
+	out := &population.Omega{M: m, W: make([]float64, m*m), Slopes: make([]float64, m*m*p)}
+	row := 0
+	for _, e := range q.effects {
+		single := len(e.Scale.Type().Shape) == 0
+		for i := range e.size {
+			if e.Matrix {
+				for j := range e.size {
+					at := (e.offset+i)*m + e.offset + j
+					out.W[at] = s.Values[row].Value
+					copy(out.Slopes[at*p:(at+1)*p], s.Gradient[row*w+m:(row+1)*w])
+					row++
+				}
+				continue
+			}
+			at := (e.offset+i)*m + e.offset + i
+			sd := s.Values[row].Value
+			if !(sd > 0) {
+				sd = math.NaN()
+			}
+			out.W[at] = sd * sd
+			for x, d := range s.Gradient[row*w+m : (row+1)*w] {
+				out.Slopes[at*p+x] = 2 * sd * d
+			}
+			if !single {
+				row++
+			}
+		}
+		if single && !e.Matrix {
+			row++
+		}
+	}
+	return out, nil
+}
+
+// anyOrder adds up what subjects contribute, with the same bits in any order of them.
+func (t *totals) anyOrder(list []contribution) {
+	add := func(to []float64, of func(c *contribution) []float64) {
+		all := make([]float64, len(list))
+		for k := range to {
+			for i := range list {
+				all[i] = 0
+				if v := of(&list[i]); k < len(v) {
+					all[i] = v[k]
+				}
+			}
+			slices.Sort(all)
+			for _, x := range all {
+				to[k] += x
+			}
+		}
+	}
+	add(t.values, func(c *contribution) []float64 { return c.values })
+	add(t.gradient, func(c *contribution) []float64 { return c.gradient })
+}
+
+func addTo(sum, list []float64) {
+	for k, x := range list {
+		sum[k] += x
+	}
+}
+
+// curvature returns products of the Hessian of the integral with directions, [count][columns]: differences of its
+// gradients. Steps are parts of a standard error, by the cross product of the subjects' gradients.
+func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int) []float64) ([]float64, error) {
+	const step = 0.02 // of a standard error: the third derivatives of the likelihood are left out
+	c := r.columns
+	point := r.problem.Point
+	base := make([]float64, c)
+	for _, v := range r.variables {
+		if v.Initial {
+			return nil, noneOfPopulations(r.model, "a second derivative by an initial value")
+		}
+		copy(base[v.Offset:], point.Param(v.Name))
+	}
+	var gradients [][]float64
+	for _, q := range r.people.subjects {
+		if q.result == nil {
+			out := make([]float64, count*c)
+			for i := range out {
+				out[i] = math.NaN()
+			}
+			return out, nil
+		}
+		gradients = append(gradients, q.result.Gradient)
+	}
+	kept := make([]*population.Result, len(r.people.subjects))
+	for i, q := range r.people.subjects {
+		kept[i] = q.result
+	}
+	at := func(x []float64) (*totals, error) {
+		var set []system.Override
+		for _, v := range r.variables {
+			set = append(set, system.Override{Name: v.Name, Values: x[v.Offset : v.Offset+v.Size()]})
+		}
+		if err := r.people.set(set); err != nil {
+			return nil, err
+		}
+		notes := r.warnings
+		defer func() { r.warnings = notes }()
+		return integrate(ctx, r.Run, c, nil)
+	}
+	out := make([]float64, count*c)
+	for k := range count {
+		v := of(k)
+		information, size := 0.0, 0.0
+		for _, g := range gradients {
+			s := 0.0
+			for i, x := range v {
+				s += float64(g[i] * x)
+			}
+			information += float64(s * s)
+		}
+		for i, x := range v {
+			size = max(size, math.Abs(x)*1e3/max(math.Abs(base[i]), 1e-3)) // no step is more than a tenth
+		}
+		if size == 0 {
+			continue
+		}
+		h := min(step/math.Sqrt(information), 100/size)
+		var side [2]*totals
+		for i, sign := range []float64{1, -1} {
+			x := slices.Clone(base)
+			for j := range x {
+				x[j] += float64(sign * h * v[j])
+			}
+			var err error
+			if side[i], err = at(x); err != nil {
+				return nil, err
+			}
+		}
+		for j := range c {
+			out[k*c+j] = (side[0].gradient[j] - side[1].gradient[j]) / (2 * h)
+		}
+	}
+	var set []system.Override
+	for _, v := range r.variables {
+		set = append(set, system.Override{Name: v.Name, Values: base[v.Offset : v.Offset+v.Size()]})
+	}
+	for i, q := range r.people.subjects {
+		q.result = kept[i]
+	}
+	return out, r.people.set(set)
+}
+
+// Population integrates over the random effects of all subjects, with the gradient of each by the variables of the
+// setup where that is asked for.
+func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*result.Population, error) {
+	if len(m.Checked.Randoms) == 0 || len(m.Checked.Totals) == 0 {
+		var l diag.List
+		l.Errorf(settings.CodeSetting, m.Checked.Time.Span, "the model has no population: no random effects, or no "+
+			"nll()")
+		return nil, l.Err()
+	}
+	r, err := m.Begin(setup)
+	if err != nil {
+		return nil, err
+	}
+	var l diag.List
+	var wrt []result.Variable
+	columns := 0
+	if gradient {
+		if wrt, columns = m.Variables(r.settings.Wrt, &l); l.Err() != nil {
+			return nil, l.Err()
+		}
+	}
+	if err := populate(r, setup, wrt); err != nil {
+		return nil, err
+	}
+	sum, err := integrate(ctx, r, columns, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &result.Population{Method: r.settings.Marginal.String(), Value: sum.values[0]}
+	for _, e := range m.Checked.Randoms {
+		for i := range e.Sym.Type.Shape.Size() {
+			out.Effects = append(out.Effects, system.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+		}
+	}
+	for _, q := range r.people.subjects {
+		s := result.Subject{Name: q.name, Value: math.NaN(), Measurements: q.measurementsOf()}
+		if v := q.result; v != nil {
+			s.Value, s.Mode, s.Hessian, s.Gradient = v.Value, v.Mode, v.Hessian, v.Gradient
+			s.Modes, s.Doubt, s.Runs, s.Omega = v.Modes, v.Doubt, v.Runs, v.Omega.W
+			if v.Mode != nil {
+				s.Errors = v.Errors()
+			}
+		}
+		s.OFV = ofv(s.Value, s.Measurements)
+		out.Measurements += s.Measurements
+		out.Subjects = append(out.Subjects, s)
+	}
+	out.OFV = ofv(out.Value, out.Measurements)
+	return out, nil
+}
+
+// ofv is NONMEM's objective of a negative log likelihood of n measurements.
+func ofv(nll float64, n int) float64 { return 2*nll - float64(float64(n)*math.Log(2*math.Pi)) }

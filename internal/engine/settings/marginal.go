@@ -1,0 +1,68 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+
+	"odes.dev/odes/lang/model"
+)
+
+// Marginal says how likelihoods are integrated over random effects.
+type Marginal struct {
+	Kind string // "laplace", "focei", "foce", "fo", "agq" or "imp"
+	N    int    // nodes for each random effect of agq, draws of imp
+	Seed uint64 // of imp
+}
+
+// ofPopulations is the relative tolerance of models with random effects, unless they have another one.
+const ofPopulations = 1e-8
+
+// String writes m as a model does.
+func (m Marginal) String() string {
+	switch m.Kind {
+	case "agq":
+		return fmt.Sprintf("agq(n = %d)", m.N)
+	case "imp":
+		return fmt.Sprintf("imp(n = %d, seed = %d)", m.N, m.Seed)
+	}
+	return m.Kind
+}
+
+// setMarginal reads `focei`, `agq(n = 5)` or `imp(n = 1000, seed = 1)`.
+func setMarginal(s *Settings, v model.SettingValue) string {
+	const usage = "is laplace, focei, foce, fo, agq(n = 5) or imp(n = 1000, seed = 1)"
+	m := Marginal{Kind: v.Word}
+	limit := 0.0
+	switch v.Word {
+	case "laplace", "focei", "foce", "fo":
+	case "agq":
+		m.N, limit = 5, 100
+	case "imp":
+		m.N, m.Seed, limit = 1000, 1, 1e6
+	default:
+		return usage
+	}
+	if v.Array || len(v.List) > 1 || (limit == 0) && (v.Call || len(v.Keys) > 0) {
+		return usage
+	}
+	args := v.Keys
+	for _, x := range v.List {
+		args = append(args, model.Setting{Key: "n", Value: x})
+	}
+	for _, k := range args {
+		x := k.Value.Number
+		whole := x != nil && *x == math.Floor(*x)
+		switch {
+		case k.Key == "n" && whole && *x >= 1 && *x <= limit:
+			m.N = int(*x)
+		case k.Key == "seed" && m.Kind == "imp" && whole && *x >= 0 && *x <= 1<<53:
+			m.Seed = uint64(*x)
+		case k.Key == "n":
+			return fmt.Sprintf("takes a whole number n from 1 to %g", limit)
+		default:
+			return usage
+		}
+	}
+	s.Marginal = m
+	return ""
+}

@@ -1,0 +1,28 @@
+package odes
+
+import (
+	"context"
+
+	"odes.dev/odes/result"
+)
+
+// Population is an integral over random effects, subject by subject.
+type Population = result.Population
+
+// Subject is what one subject of a population contributes, with its random effects.
+type Subject = result.Subject
+
+// RandomEffects returns the names of the random effects, in file order; nil for a model without.
+func (m *Model) RandomEffects() (names []string) {
+	for _, r := range m.engine.Checked.Randoms {
+		names = append(names, r.Sym.Name)
+	}
+	return names
+}
+
+// Population integrates the likelihood over random effects at the params of the options: what nll() is, what each
+// subject contributes, and its most probable random effects. With gradient, subjects have the gradients of their
+// contributions by Options.Wrt.
+func (m *Model) Population(ctx context.Context, opts Options, gradient bool) (*Population, error) {
+	return m.engine.Population(ctx, m.setup(opts.GradientOnly()), gradient)
+}
