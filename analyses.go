@@ -96,6 +96,39 @@ func (m *Model) CompareRows(likelihoods bool, opts Options) (*Comparison, error)
 	return m.comparison(m.engine.CompareAll(wanted, m.setup(opts), opts.Threads))
 }
 
+// A Window is a part of the time of a run: of experiment number Experiment, or of the model itself where that is -1.
+// First tells that it begins where the run does. Multiple shooting makes the run of each window as one of its own.
+type Window = run.Window
+
+// A Node says what a window begins with, and what its Ends are.
+type Node = run.Node
+
+// CompareWithin is Compare in a window of time. Its Ends are the values at the end of the window of what Node names.
+func (m *Model) CompareWithin(objective string, w Window, opts Options) (*Comparison, error) {
+	return m.comparison(m.engine.CompareWithin(objective, w, m.setup(opts)))
+}
+
+// Node says what windows of an experiment begin with. The error names what in the model no run in parts can have.
+func (m *Model) Node(experiment int) (Node, error) { return m.engine.Node(experiment) }
+
+// Span returns when the run of an experiment, or that of the model itself (-1), begins and ends, and at which times
+// events are due that do not wait for a condition. The error is of times that the variables of opts.Wrt would move.
+func (m *Model) Span(experiment int, opts Options) (from, to float64, due []float64, err error) {
+	return m.engine.Span(experiment, m.setup(opts))
+}
+
+// Observed returns the place in a Node of the element of a state that an observation reads as it is; -1 where it reads
+// anything else.
+func (m *Model) Observed(experiment int, observation string) int {
+	return m.engine.Observed(experiment, observation)
+}
+
+// IsNode reports whether one of the names of a Node stands for a discrete.
+func IsNode(name string) bool { return run.IsNode(name) }
+
+// Ends are the values at the end of a window, and their derivatives. The next run overwrites them.
+func (c *Comparison) Ends() Rows { return c.engine.Ends }
+
 func (m *Model) comparison(c *run.Comparison, err error) (*Comparison, error) {
 	if c == nil || err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // TestControls solves the problems of optimal control and compares the results with golden files, bit by bit.
 func TestControls(t *testing.T) {
 	for _, path := range []string{
-		"minimum_time/minimum_time.ode", "minimum_time/switching.ode", "minimum_time/pendulum.ode",
+		"far/far.ode", "minimum_time/minimum_time.ode", "minimum_time/switching.ode", "minimum_time/pendulum.ode",
 		"swingup/swingup.ode", "swingup/least_time.ode", "insulin/insulin.ode", "orbit/orbit.ode",
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {

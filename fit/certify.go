@@ -471,6 +471,9 @@ func (p judge) locate(
 		spent := best.Status == "limit" && p.settings.MaxIter > 0
 		if c.Certified || c.infeasible || c.rough() || falls || spent || round == rounds ||
 			!p.onward(ctx, e, m, best, c) {
+			if !c.Certified && !c.infeasible && !c.rough() && !falls && !spent {
+				m, c = p.refined(ctx, e, m, best, c)
+			}
 			return m, c, nil
 		}
 	}

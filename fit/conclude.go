@@ -56,7 +56,7 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		if err != nil {
 			return err
 		}
-		s := p.from(ctx, e, len(out.Starts), better)
+		s := judge{p}.near(ctx, e, len(out.Starts), better)
 		p.giveBack(e)
 		out.Stats.add(&s)
 		out.Stats.Seconds.Searches += s.Seconds
@@ -144,6 +144,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		if err := e.at(whole, m.x); err == nil {
 			p.predictions(e, m, out)
 			p.tooExact(e, m, out)
+			out.strays = afar{p}.strays(whole, e, m.x)
 		}
 	}
 	if ctx.Err() != nil && m.cut == "" {
@@ -625,6 +626,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	}
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
+	}
+	if out.strays != "" {
+		note(diag.Warning, "%s", out.strays)
 	}
 	if p.settings.Unlikely {
 		note(diag.Warning, "this fit looked for values with which the data are least likely: nll() is the negative "+

@@ -33,7 +33,8 @@ type evaluator struct {
 	kinks  int // that are absolute values
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
-	n      int        // evaluations, and failures among them
+	far    [2]*shooting
+	n      int // evaluations, and failures among them
 	bad    int
 }
 

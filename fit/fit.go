@@ -82,6 +82,9 @@ type Iteration struct {
 	Promised    float64 // what the next step promises
 	Radius      float64 // how long that may be, in sizes of the estimates; 0 where that is not told
 	Seconds     float64 // since the search began
+	// While runs are in parts (fit.shooting), Gap is the largest gap between two of them, relative to the size of a
+	// state, and Weight is that of the penalty on gaps: +Inf in steps that close them. Weight is 0 for whole runs.
+	Weight, Gap float64
 }
 
 // Result is the result of a fit.
@@ -120,6 +123,8 @@ type Result struct {
 	Run           odes.RunSettings
 	Stats         Stats
 	Warnings      []diag.Diagnostic
+
+	strays string // that the model does not follow its data, in words; "" where nothing is to be said
 }
 
 // Stats count the work of a fit.

@@ -226,6 +226,9 @@ func (p *problem) choose(e *evaluator) (string, error) {
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = %s: %s", p.settings.Algorithm, why)
 		return "", l.Err()
 	}
+	if err := (afar{p}).divisible(e); err != nil {
+		return "", err
+	}
 	asked := p.settings.Algorithm
 	if asked == adam && len(p.constraints) == 0 {
 		asked = "auto" // it goes on so

@@ -122,6 +122,14 @@ func (p *problem) sameStart(s *Start, x []float64) bool {
 
 // from searches from x.
 func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) Start {
+	if !p.settings.Shooting.On() {
+		return judge{p}.near(ctx, e, number, x)
+	}
+	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) { return afar{p}.fromAfar(ctx, e, x) })
+}
+
+// near searches from x by whole runs.
+func (p judge) near(ctx context.Context, e *evaluator, number int, x []float64) Start {
 	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
 		return p.minimise(ctx, e, x, p.bounds())
 	})
@@ -212,6 +220,20 @@ func (e *evaluator) iterated() func(optim.Progress) {
 			Radius: at.Radius, Seconds: time.Since(since).Seconds(),
 		})
 	}
+}
+
+// tellsJoining tells of an iteration of a search by parts of runs.
+func (e *evaluator) tellsJoining(iteration int, value, weight, gap float64) {
+	p := e.p
+	if p.opts.Iterated == nil || e.searching < 0 {
+		return
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.opts.Iterated(Iteration{
+		Search: e.searching, Iteration: iteration, Evaluations: e.n, Value: value, Weight: weight, Gap: gap,
+		Seconds: time.Since(e.since).Seconds(),
+	})
 }
 
 // minimise searches from x within bounds with the algorithm of the problem.

@@ -28,7 +28,19 @@ type Fit struct {
 	Scatter string `key:"fit.scatter"`
 	// Errors is what the standard errors of populations are made from: "r", "s" or "sandwich".
 	Errors string `key:"fit.errors"`
+	// Shooting is how searches divide runs into parts that begin with values of their own.
+	Shooting Shooting
 }
+
+// Shooting says into which parts multiple shooting divides a run. The zero value does not.
+type Shooting struct {
+	Auto     bool      // where a search by whole runs does not come to a good end
+	Segments int       // so many of about the same length
+	Times    []float64 // where parts begin, in the unit of time
+}
+
+// On reports whether runs are to be divided.
+func (s *Shooting) On() bool { return s.Auto || s.Segments > 0 || len(s.Times) > 0 }
 
 // fit is the fit block.
 var fit = Block{
@@ -107,6 +119,12 @@ var fit = Block{
 			Doc: "of models with random effects, standard errors by the inverse of `r`, the Hessian of nll(), unless " +
 				"said otherwise, or of `s`, the sum over subjects of the products of their gradients; or by the " +
 				"`sandwich` of both; docs/populations.md",
+		},
+		{
+			Key: "shooting", Kind: Own, Words: []string{"off", "auto"}, Default: "off",
+			Doc: "for fits that start far away: a number of parts into which each run is divided, `D.time` or other " +
+				"times at which they begin, `auto` (where a search by whole runs does not come to a good end) or, " +
+				"unless said otherwise, `off`",
 		},
 	},
 }

@@ -6,8 +6,15 @@ func Replace(e Expr, with func(*Ref) Expr) Expr {
 	return r.one(e)
 }
 
+// ReplaceRows returns e with what with returns in the place of each entry of a data row; nil leaves the entry.
+func ReplaceRows(e Expr, with func(*Row) Expr) Expr {
+	r := &replacer{with: func(*Ref) Expr { return nil }, rows: with, done: map[Expr]Expr{}}
+	return r.one(e)
+}
+
 type replacer struct {
 	with func(*Ref) Expr
+	rows func(*Row) Expr // nil for none
 	done map[Expr]Expr
 }
 
@@ -62,6 +69,13 @@ func (r *replacer) change(e Expr) Expr {
 	switch e := e.(type) {
 	case *Ref:
 		if v := r.with(e); v != nil {
+			return v
+		}
+	case *Row:
+		if r.rows == nil {
+			return e
+		}
+		if v := r.rows(e); v != nil {
 			return v
 		}
 	case *Call:

@@ -35,6 +35,9 @@ type Comparison struct {
 	parts   []*comparedPart
 	threads int
 	answers *system.Answers // of all parts
+	// Ends are the values at the end of a window; see CompareWithin. They are overwritten by the next run.
+	Ends result.Rows
+	ends []string // the objectives that they are
 }
 
 // comparedPart is the runs of one experiment.
@@ -43,6 +46,7 @@ type comparedPart struct {
 	at     int // among the experiments; -1 for the model itself
 	of     *Model
 	runner *Runner
+	ends   []string // of a window
 	err    error
 }
 
@@ -53,20 +57,7 @@ func (m *Model) rowModels() ([]*comparedPart, error) {
 		var list diag.List
 		add := func(name string, at int, of *Model) {
 			checked := *of.Checked
-			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
-			addScales(&checked)
-			for i, o := range checked.Observations {
-				add := func(what string, e model.Expr) {
-					checked.Objectives = append(checked.Objectives, &model.Objective{
-						Name: fmt.Sprintf("%s'%d.%s", o.Name, i, what), Value: e, Span: o.Span,
-					})
-				}
-				add("prediction", o.Rows.Prediction)
-				for k, e := range o.Rows.Args {
-					add(fmt.Sprint(k), e)
-				}
-				add("term", o.Rows.Term)
-			}
+			rowObjectives(&checked, nil)
 			if len(checked.Objectives) == 0 {
 				return
 			}
@@ -135,7 +126,6 @@ func (c *Comparison) add(
 	p *comparedPart, terms *model.Terms, wanted result.WantedTerms, setup Setup,
 ) error {
 	var names []string
-	first := len(c.Groups)
 	for i, o := range p.of.Checked.Observations {
 		weight := weightOf(o, terms)
 		if weight == 0 {
@@ -157,7 +147,7 @@ func (c *Comparison) add(
 		g.Args = make([]result.Rows, len(g.Parameters))
 		c.Groups = append(c.Groups, g)
 	}
-	if first == len(c.Groups) {
+	if names = append(names, c.ends...); len(names) == 0 {
 		return nil
 	}
 	if p.at >= 0 {
@@ -317,6 +307,9 @@ func (c *Comparison) Run(ctx context.Context) error {
 			if !ok {
 				return c.noValue(g)
 			}
+		}
+		if n := len(p.runner.out.Values) - row; len(c.ends) > 0 && !take(&c.Ends, n) {
+			return fmt.Errorf("%w: a state at the end of a part of the run", ErrNoValue)
 		}
 	}
 	return nil

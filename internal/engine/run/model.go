@@ -31,7 +31,8 @@ type Model struct {
 	Experiments []*Experiment // in file order
 	Part        bool          // it is an experiment of another model
 
-	rows rowModels
+	rows    rowModels
+	windows windows
 }
 
 // NewModel compiles what the checker found, with its experiments. It returns nil if that is not possible, and says why

@@ -52,6 +52,7 @@ var owns = map[string]own{
 	"fit.minimize":      {set: setGoal(false)},
 	"fit.maximize":      {set: setGoal(true)},
 	"fit.points":        {words: pointWords},
+	"fit.shooting":      {set: setShooting},
 	"ensemble.points":   {words: pointWords},
 	"ensemble.rows":     {set: ignore}, // Resolve takes the table
 }
@@ -74,6 +75,31 @@ func Words(block, name string) []string {
 		return slices.Clone(k.Words)
 	}
 	return nil
+}
+
+// setShooting reads a number of parts, times, `auto` or `off`.
+func setShooting(s *Settings, v model.SettingValue) string {
+	const usage = "takes a number of parts from 2, the times at which they begin (D.time), auto or off"
+	var to keys.Shooting
+	switch {
+	case v.Number != nil && *v.Number >= 2 && *v.Number == math.Floor(*v.Number) && *v.Number <= 1e6:
+		to.Segments = int(*v.Number)
+	case v.Number != nil || v.Call || v.Text != "" || len(v.Keys) > 0:
+		return usage
+	case v.Array && v.Word == "" && len(v.List) > 0:
+		for _, x := range v.List {
+			if x.Number == nil {
+				return usage
+			}
+			to.Times = append(to.Times, *x.Number)
+		}
+	case v.Word == "auto" && !v.Array:
+		to.Auto = true
+	case v.Word != "off" || v.Array:
+		return usage
+	}
+	s.Fit.Shooting = to
+	return ""
 }
 
 // setTies reads `file`, `random` or `random(seed = 7)`.

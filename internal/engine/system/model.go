@@ -1,9 +1,8 @@
 // Package system is the compiled model as solvers and sensitivity methods see it.
 //
-// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's
-// tapes and their derivatives for a number of lanes (kit.go, program.go), and puts them to work: a
-// worker is a solvers.System with its tangents and transposes, and the objectives of package sens.
-// Values of parameters are a Point, and what the workers of one run share is a Problem.
+// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's tapes and their
+// derivatives for a number of lanes (kit.go, program.go), and puts them to work: a worker is a solvers.System with its
+// tangents and transposes, and the objectives of package sens. Values are a Point; a run's workers share a Problem.
 //
 // It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
 // are the business of internal/engine/settings, internal/engine/explain and the root package.
@@ -57,15 +56,18 @@ type Place struct{ Offset, Len int }
 
 // New compiles a checked model. It returns nil when it adds errors to list.
 func New(checked *model.Model, list *diag.List) *Model {
-	var f *family
 	if len(checked.Experiments) > 0 {
-		f = newFamily()
+		return NewFamily(checked, list)
 	}
-	return newModel(checked, f, list)
+	return newModel(checked, nil, list)
 }
 
-// Experiment compiles one of the experiments of m, which shares with m and the others what they have in common. It
-// returns nil when it adds errors to list.
+// NewFamily is New for a model that others will share with, as Experiment makes them.
+func NewFamily(checked *model.Model, list *diag.List) *Model {
+	return newModel(checked, newFamily(), list)
+}
+
+// Experiment compiles an experiment of m, which shares with it what they have in common; nil where New returns nil.
 func (m *Model) Experiment(checked *model.Model, list *diag.List) *Model {
 	return newModel(checked, m.family, list)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -162,6 +163,16 @@ func (l *iterationLog) add(at fit.Iteration) {
 	} {
 		if v-v == 0 {
 			line[name] = v
+		}
+	}
+	if at.Weight > 0 { // runs are in parts
+		if line["gap"] = at.Gap; math.IsInf(at.Weight, 1) {
+			line["weight"] = "joined"
+		} else {
+			line["weight"] = at.Weight
+		}
+		for _, name := range []string{"violation", "slope", "promised", "radius"} {
+			delete(line, name)
 		}
 	}
 	text, err := json.Marshal(line) // keys are sorted
