@@ -645,26 +645,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Note, "%s is that of the run without changes: it has no nll(), which alone adds up over %s (%s)",
 			p.settings.Objective, diag.Count(len(names), "experiment"), strings.Join(names, ", "))
 	}
-	failed, made := 0, 0
-	why := ""
-	for i := range out.Starts {
-		if out.Starts[i].Status != "stopped" {
-			made++
-		}
-		if out.Starts[i].Status == "failed" {
-			failed++
-			if why == "" {
-				why = out.Starts[i].Why
-			}
-		}
-	}
-	if made < p.settings.Starts && best.Status != "stopped" {
-		note(diag.Warning, "the fit was interrupted after %d of %d searches", made, p.settings.Starts)
-	}
-	if failed > 0 {
-		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
-			diag.Count(failed, "start"), len(out.Starts), why)
-	}
+	ofStarts(p, out, note)
 	judge{p}.bounded(m, out, note)
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
@@ -695,6 +676,30 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
 		return strings.Compare(string(a.Code), string(b.Code))
 	})
+}
+
+// ofStarts says what became of searches that were not made or had no value to begin with.
+func ofStarts(p *problem, out *Result, note func(diag.Level, string, ...any)) {
+	failed, made := 0, 0
+	why := ""
+	for i := range out.Starts {
+		if out.Starts[i].Status != "stopped" {
+			made++
+		}
+		if out.Starts[i].Status == "failed" {
+			failed++
+			if why == "" {
+				why = out.Starts[i].Why
+			}
+		}
+	}
+	if made < p.settings.Starts && out.Starts[0].Status != "stopped" {
+		note(diag.Warning, "the fit was interrupted after %d of %d searches", made, p.settings.Starts)
+	}
+	if failed > 0 {
+		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
+			diag.Count(failed, "start"), len(out.Starts), why)
+	}
 }
 
 // flats says which estimates the data do not tell on a side.
