@@ -27,7 +27,6 @@ import (
 type people struct {
 	method   population.Method
 	subjects []*person
-	total    int // which total is the integral; there is one
 }
 
 // person is one subject. It belongs to one goroutine at a time.

@@ -246,7 +246,7 @@ func (p *problem) concludeChains(r *Result, total int) {
 			"shorten them (--sample.target=%s), or, where params belong to a population, write them as mu + tau*eta "+
 			"with eta ~ normal(0, 1)", ofAll(r.Divergences, total, "trajectory", "trajectories"),
 			map[bool]string{true: "0.95", false: "0.99"}[s.Target < 0.9])
-		if r.Divergences*100 > total {
+		if r.Divergences*1000 > total { // few are enough: what they leave out is wide
 			r.partial("%s", text)
 		} else {
 			r.warnf("%s", text)
