@@ -63,7 +63,9 @@ func New(checked *model.Model, list *diag.List) *Model {
 }
 
 // NewFamily is New for a model that others will share with, as Experiment makes them.
-func NewFamily(checked *model.Model, list *diag.List) *Model { return newModel(checked, newFamily(), list) }
+func NewFamily(checked *model.Model, list *diag.List) *Model {
+	return newModel(checked, newFamily(), list)
+}
 
 // Experiment compiles an experiment of m, which shares with it what they have in common; nil where New returns nil.
 func (m *Model) Experiment(checked *model.Model, list *diag.List) *Model {

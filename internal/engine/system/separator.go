@@ -58,21 +58,6 @@ func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*mode
 	return list
 }
 
-// Timed reports whether a cause comes at a time, or when a condition changes that reads nothing but time, params, and
-// discretes that no body sets.
-func (w *Worker) Timed(c solvers.Cause) bool {
-	return c.Guard < 0 || !slices.ContainsFunc(w.model.guardInputs(c.Guard),
-		func(n tapec.Name) bool {
-			switch n.Role {
-			case tapec.Time, tapec.Param:
-				return false
-			case tapec.Discrete:
-				return w.model.assigns(n.Of)
-			}
-			return true
-		})
-}
-
 // assigns reports whether a body sets a discrete.
 func (m *Model) assigns(discrete string) bool {
 	return slices.ContainsFunc(m.Checked.Events, func(e *model.Event) bool {
