@@ -344,9 +344,10 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 		})); err != nil {
 			return nil, err
 		}
-		r.careful.keep = r.keep
+		r.careful.keep, r.careful.settings.Solver.Bends = r.keep, r.keep
 		r.careful.drawFrom(r.trajectory.Stock)
 	}
+	r.careful.curve = r.curve // second derivatives of its run may follow
 	if !r.keep {
 		r.makeRoom()
 	}

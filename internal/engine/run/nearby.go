@@ -102,6 +102,7 @@ func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float6
 			if second {
 				b.curve, b.last = r.curve, b
 				err = b.differentiateTwice(ctx, side.to, s.Reached)
+				b.curve = curvature{}
 			}
 		}
 		back()

@@ -123,9 +123,10 @@ func (s *Result) jumps(i, k, l int) bool {
 	if s.Curved == nil {
 		return false
 	}
-	curved := func(k int) bool { return !s.compared(k) && (s.Curved[at+k] || s.Sided[at+k]) }
+	compared := func(k int) bool { return len(s.Sideways) > 0 && s.compared(k) } // second derivatives as well
+	curved := func(k int) bool { return !compared(k) && (s.Curved[at+k] || s.Sided[at+k]) }
 	return curved(k) && s.Reached[at+l] || curved(l) && s.Reached[at+k] ||
-		s.Met[at+k] && s.Met[at+l] && !(s.compared(k) && s.compared(l))
+		s.Met[at+k] && s.Met[at+l] && !(compared(k) && compared(l))
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.

@@ -38,8 +38,9 @@ func (s *Result) GradeSecond(
 				Trusts: s.HessianTrusts[at:],
 			}
 			for _, t := range s.Sideways {
-				n.Sideways = append(n.Sideways, t.towards(make([]float64, c*c), fine.Hessian[at:at+c*c],
-					t.Near.Hessian[at:], t.Far.Hessian[at:]))
+				other, near, far := fine.Hessian[at:at+c*c], t.Near.Hessian[at:], t.Far.Hessian[at:]
+				row := t.towards(make([]float64, c*c), other, near, far)
+				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
@@ -53,8 +54,9 @@ func (s *Result) GradeSecond(
 				Trusts: s.ProductTrusts[at:],
 			}
 			for _, t := range s.Sideways {
-				n.Sideways = append(n.Sideways, t.towards(make([]float64, c), fine.Products[at:at+c],
-					t.Near.Products[at:], t.Far.Products[at:]))
+				other, near, far := fine.Products[at:at+c], t.Near.Products[at:], t.Far.Products[at:]
+				row := t.towards(make([]float64, c), other, near, far)
+				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)

@@ -81,13 +81,15 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, k int, by float64
 		y := fine.Values[i].Value
 		there := x.Near.Values[i].Value - by*0.5*(row[k]+x.Near.Gradient[from+k])
 		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
-		jumps := !(math.Abs(y-there) <= noise+float64(1e-6*math.Abs(y)))
+		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
+		jumps := !(math.Abs(y-there) <= noise+float64(1e-6*size))
 		off := math.Inf(1)
 		if !jumps {
 			off = math.Abs(fine.Gradient[from+k] - row[k])
 		}
 		s.Unlike[from+k] = max(s.Unlike[from+k], off)
 		if sizes != nil {
+			x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
 			s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
 		}
 	}
@@ -100,6 +102,17 @@ func (x *Sideways) towards(row, other, near, far []float64) []float64 {
 		row[l] = near[l]
 		if z := 2*near[l] - far[l]; math.Abs(z-y) < math.Abs(row[l]-y) {
 			row[l] = z
+		}
+	}
+	return row
+}
+
+// returns puts numbers that come back to those that they are compared with, as some power of the distance does, in the
+// place of what towards makes of them.
+func (x *Sideways) returns(row, other, near, far []float64) []float64 {
+	for l, y := range other {
+		if math.Abs(near[l]-y) <= 2*math.Abs(far[l]-near[l]) {
+			row[l] = y
 		}
 	}
 	return row

@@ -33,11 +33,15 @@ func (d *draw) resting() {
 	}
 	A, B, k := d.param("A", d.uniform(0.5, 9)), d.param("B", d.uniform(-9, -0.5)), d.rate("k")
 	R, th := d.param("r", r), d.param("th", r+gap)
-	moves := []string{R.text}
+	moves, up := []string{R.text}, "" // what moves it up whatever its sign is
 	rate := fmt.Sprintf("- %s*($ - %s)", k, R)
 	if d.chance(0.5) {
 		u := d.param("u", 0)
-		rate, moves = u.text+d.oneOf("", "", "^2", "^2/(1 + u^2)")+" "+rate, append(moves, u.text)
+		power := d.oneOf("", "", "^2", "^2/(1 + u^2)")
+		rate, moves = u.text+power+" "+rate, append(moves, u.text)
+		if power != "" {
+			up = u.text
+		}
 	}
 	if d.chance(0.4) {
 		w, z0 := d.param("w", d.uniform(0.5, 2)), d.param("z0", 0)
@@ -78,7 +82,9 @@ func (d *draw) resting() {
 		}
 		if gap == 0 {
 			for _, name := range append(moves, th.text) {
-				by[name] = math.NaN()
+				if !holds || name != up {
+					by[name] = math.NaN()
+				}
 			}
 		}
 		d.tell("final("+y+")", value, (A.re()-B.re())*length, by)
