@@ -46,7 +46,7 @@ func TestContinuousModes(t *testing.T) {
 		if strings.Contains(file, "512") || strings.Contains(file, "network100") {
 			continue // takes minutes
 		}
-		if examples.Algebraic(file) {
+		if examples.Algebraic(file) || examples.Delayed(file) {
 			continue // these modes do not take them
 		}
 		if testing.Short() && examples.Stiff(file) {

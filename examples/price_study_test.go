@@ -26,6 +26,9 @@ func TestPriceOfDefaults(t *testing.T) {
 		if strings.Contains(string(text), "fixed_step") || strings.Contains(file, "512") || stiff[name] {
 			continue
 		}
+		if name == "fitted" {
+			continue // it stands at a minimum, where no derivative is large enough to compare
+		}
 		want := studied(t, file, "solver.method", "vern9", "solver.rtol", "1e-12", "solver.atol", "1e-14",
 			"sens.order", "1")
 		row := []string{"`" + name + "`"}

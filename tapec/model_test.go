@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/internal/testing/examples"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -549,6 +550,9 @@ func TestExamplesAgainstOracle(t *testing.T) {
 	}
 	files = append(files, own...)
 	for _, f := range files {
+		if examples.Delayed(f) {
+			continue // its reads of the past need a history, which a bare tape has not
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".ode"), func(t *testing.T) {
 			text, err := os.ReadFile(f)
 			if err != nil {

@@ -26,3 +26,13 @@ func Algebraic(file string) bool {
 	}
 	return false
 }
+
+// Delayed reports whether an example has delays, which only the explicit methods and discrete adjoints take, and
+// which need the history of a run.
+func Delayed(file string) bool {
+	switch name := strings.TrimSuffix(filepath.Base(file), ".ode"); name {
+	case "mackey_glass", "flu":
+		return true
+	}
+	return false
+}
