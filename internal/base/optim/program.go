@@ -47,6 +47,7 @@ type program struct {
 	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
+	turns      []turn // of J, which are still to be made
 }
 
 // side is what holds a solution: the bound of x[i] if i < n, else the kink of line i−n. sign tells whether it holds it
@@ -296,8 +297,9 @@ func (p *program) join(s side, u float64) {
 		}
 		c, t := rotation(p.d[j-1], p.d[j])
 		p.d[j-1], p.d[j] = float64(c*p.d[j-1])+float64(t*p.d[j]), 0
-		p.turn(j-1, c, t)
+		p.turns = append(p.turns, turn{j - 1, c, t})
 	}
+	p.turn()
 	for i := range q + 1 {
 		p.r[i*n+q] = p.d[i]
 	}
@@ -325,18 +327,29 @@ func (p *program) leave(k int) {
 			p.r[(j+1)*n+i] = float64(c*b) - float64(t*a)
 		}
 		p.r[(j+1)*n+j] = 0
-		p.turn(j, c, t)
+		p.turns = append(p.turns, turn{j, c, t})
 	}
+	p.turn()
 }
 
-// turn rotates columns j and j+1 of J.
-func (p *program) turn(j int, c, s float64) {
+// turn is a rotation of columns j and j+1 of J.
+type turn struct {
+	j    int
+	c, s float64
+}
+
+// turn makes the rotations that wait, row by row: along its columns a large J is slow to read.
+func (p *program) turn() {
 	n := p.n
 	for i := range n {
-		a, b := p.inverse[i*n+j], p.inverse[i*n+j+1]
-		p.inverse[i*n+j] = float64(c*a) + float64(s*b)
-		p.inverse[i*n+j+1] = float64(c*b) - float64(s*a)
+		row := p.inverse[i*n : (i+1)*n]
+		for _, t := range p.turns {
+			a, b := row[t.j], row[t.j+1]
+			row[t.j] = float64(t.c*a) + float64(t.s*b)
+			row[t.j+1] = float64(t.c*b) - float64(t.s*a)
+		}
 	}
+	p.turns = p.turns[:0]
 }
 
 // invert sets J to L⁻ᵀ for G = L·Lᵀ, and reports whether G is positive definite.
