@@ -47,7 +47,8 @@ type program struct {
 	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
-	turns      []turn // of J, which are still to be made
+	turns      []turn      // of J, which are still to be made
+	over       func() bool // whether the solution is no longer wanted; nil for never
 }
 
 // side is what holds a solution: the bound of x[i] if i < n, else the kink of line i−n. sign tells whether it holds it
@@ -99,6 +100,9 @@ func (p *program) solve() bool {
 	p.conclude()
 	return true
 }
+
+// unwanted reports whether the solution is no longer wanted: a program of thousands of variables takes long.
+func (p *program) unwanted() bool { return p.over != nil && p.over() }
 
 // worst returns what is violated most, relative to its length, and whether anything is.
 func (p *program) worst() (next side, wanted bool) {
@@ -220,6 +224,9 @@ func (p *program) enter(s side) bool {
 	}
 	limit, u := p.limit(s), 0.0
 	for range 10 * (n + len(p.lines) + 2) {
+		if p.unwanted() {
+			return false
+		}
 		q := len(p.active)
 		transposed(p.inverse, p.normal, p.d)
 		// The way of x is J₂·d₂, that of the multipliers −R⁻¹d₁.
@@ -357,6 +364,9 @@ func (p *program) invert() bool {
 	n := p.n
 	l := make([]float64, n*n)
 	for i := range n {
+		if p.unwanted() {
+			return false
+		}
 		for j := range i + 1 {
 			s := p.g[i*n+j] - dot(l[i*n:i*n+j], l[j*n:j*n+j])
 			if i != j {
@@ -371,6 +381,9 @@ func (p *program) invert() bool {
 	}
 	// Row j of L⁻¹, by columns of L⁻ᵀ: L·v = eⱼ.
 	for j := range n {
+		if p.unwanted() {
+			return false
+		}
 		clear(p.w)
 		p.w[j] = 1
 		for i := j; i < n; i++ {
