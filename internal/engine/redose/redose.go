@@ -43,6 +43,23 @@ func Model(f *ast.File, files fs.FS, experiment string, doses *data.Table) (text
 	return text, &over{FS: files, name: path.Clean(strings.ReplaceAll(r.table.Name, "\\", "/")), text: table}, nil
 }
 
+// Table reads a table of doses from a text, as it would from a file of that name: its ending tells how.
+func Table(name, text string) (*data.Table, error) {
+	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
+	if !fs.ValidPath(base) || base == "." {
+		base = "doses.csv"
+	}
+	return data.ReadTable(&over{FS: nothing{}, name: base, text: []byte(text)}, base)
+}
+
+// nothing is a folder without files.
+type nothing struct{}
+
+// Open opens no file.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
 // over is files of which one has another text.
 type over struct {
 	fs.FS
@@ -231,9 +248,9 @@ func (r *regimen) subject(table, experiment string) error {
 		}
 		return nil
 	case len(names) > 0 && experiment == "":
-		return fmt.Errorf("other doses are those of one experiment: say which, as in --in %s", names[0])
+		return fmt.Errorf("other doses are those of one experiment: say which, such as %s", names[0])
 	case occasion && slices.Contains(names, base):
-		return fmt.Errorf("other doses take the place of those of all occasions: --in %s", base)
+		return fmt.Errorf("other doses take the place of those of all occasions: those of %s", base)
 	}
 	return fmt.Errorf("the experiment %q is not made from the rows of %q, so it has no doses", experiment, table)
 }
