@@ -30,9 +30,10 @@ type ParseOptions struct {
 	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each
 	// table has them once for each combination of texts in it.
 	Times []float64
-	// Doses, if not nil, are another regimen: they take the place of the doses of the Experiment, or of those of a model
-	// without experiments, in the table of its doses item. Measurements stay. What Doses has no column for, a dose takes
-	// from the one of the subject before it, or from its first. data.ReadTable reads them from a file.
+	// Doses, if not nil, are another regimen: they take the place of the doses of the Experiment, or of those
+	// of a model without experiments, in the table of its doses item. Measurements stay. What Doses has no
+	// column for, a dose takes from the one of the subject before it, or from its first. data.ReadTable reads
+	// them from a file.
 	Doses *data.Table
 	// Done, once closed, ends parsing, checking and compiling soon, with context.Canceled: the Done() of a context.
 	Done <-chan struct{}
