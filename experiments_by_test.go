@@ -368,11 +368,12 @@ func TestOtherDoses(t *testing.T) {
 			left(24, [2]float64{2, 10}, [2]float64{4, 10}), nll(left(5, [2]float64{2, 10}, [2]float64{4, 10}) - 20),
 		},
 	} {
-		m, err := Parse("m.ode", patients, ParseOptions{Files: files, Experiment: c.experiment, Doses: c.doses})
+		opts := odes.ParseOptions{Files: files, Experiment: c.experiment, Doses: c.doses}
+		m, err := odes.Parse("m.ode", patients, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := m.Sensitivities(t.Context(), Options{Wrt: []string{"f"}, Threads: 1})
+		s, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"f"}, Threads: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,13 +391,14 @@ func TestOtherDoses(t *testing.T) {
 		doses      *data.Table
 		want       string
 	}{
-		{"", table("TIME,AMT", []string{"0"}, []string{"1"}), "are those of one experiment: say which, such as subject_1"},
+		{"", table("TIME,AMT", []string{"0"}, []string{"1"}), "of one experiment: say which, such as subject_1"},
 		{"subject_1", table("TIME,AMT", []string{"0"}), "new has 1 columns with 2 names"},
 		{"subject_1", table("TIME,AMT", []string{"0", "1"}, []string{"1"}), "differ in length"},
 		{"subject_1", table("TIME,AMT", []string{"x"}, []string{"1"}), `new:2: "x" in column "TIME"`},
 		{"subject_1", table("TIME", []string{"0"}), "no column AMT"},
 	} {
-		_, err := Parse("m.ode", patients, ParseOptions{Files: files, Experiment: c.experiment, Doses: c.doses})
+		opts := odes.ParseOptions{Files: files, Experiment: c.experiment, Doses: c.doses}
+		_, err := odes.Parse("m.ode", patients, opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, not %s", err, c.want)
 		}
