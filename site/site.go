@@ -33,7 +33,7 @@ var sections = []struct {
 	caption string
 	entries []string
 }{
-	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
+	{"Learn", []string{"Install <docs/install>", "Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
 	{"Use", []string{
 		"docs/language", "docs/events", "docs/dosing", "docs/populations", "docs/delays", "docs/composition",
 		"docs/repl", "docs/fit", "docs/networks", "docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go",
@@ -82,7 +82,7 @@ func (s *site) addFile(source, target string) error {
 // addDocuments adds the home page, which is the README, the documents of the
 // repository's folder and of docs, and what is said of other programs.
 func (s *site) addDocuments() error {
-	for _, pattern := range []string{"*.md", "docs/*.md", "bench/peers/README.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/how/*.md", "bench/peers/README.md"} {
 		names, err := fs.Glob(os.DirFS(s.root), pattern)
 		if err != nil {
 			return err
