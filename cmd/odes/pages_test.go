@@ -102,3 +102,21 @@ func typePage(t *testing.T, text string) (shown string, commands int) {
 	}
 	return strings.Join(parts, "```"), commands
 }
+
+// TestCodesInQuestions: the page of questions about messages has codes that messages have.
+func TestCodesInQuestions(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "faq.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`\[([a-z]+(?:-[a-z]+)*)\](?:[.,]|\.\*\*)`).FindAllStringSubmatch(string(text), -1)
+	if len(codes) < 10 {
+		t.Fatalf("found %d codes", len(codes))
+	}
+	for _, c := range codes {
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"doc", c[1]}, strings.NewReader(""), &stdout, &stderr); status != exitDone {
+			t.Errorf("no message has the code %s", c[1])
+		}
+	}
+}
