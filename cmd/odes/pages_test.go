@@ -52,7 +52,7 @@ func TestPages(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				t.Error("the page does not show what its commands print; run with -update-pages and look at the difference")
+				t.Error("the page does not show what its commands print; run with -update-pages and read what changes")
 			}
 		})
 	}
@@ -115,7 +115,8 @@ func TestCodesInQuestions(t *testing.T) {
 	}
 	for _, c := range codes {
 		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), []string{"doc", c[1]}, strings.NewReader(""), &stdout, &stderr); status != exitDone {
+		status := run(t.Context(), []string{"doc", c[1]}, strings.NewReader(""), &stdout, &stderr)
+		if status != exitDone {
 			t.Errorf("no message has the code %s", c[1])
 		}
 	}
