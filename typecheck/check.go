@@ -269,6 +269,7 @@ func (c *checker) run() {
 	if c.variant != nil {
 		c.chooseRows()
 		giveDoses(c)
+		switchOccasions(c)
 		tiesOfEvents(c)
 		if c.variant.alone {
 			c.checkPriors()
