@@ -16,7 +16,7 @@ type Population struct {
 // Subject is what one subject contributes, with its random effects.
 type Subject struct {
 	Name string
-	// Lacks tells which random effects the subject does not have, since no row of it is of their occasion; nil for none.
+	// Lacks tells which random effects the subject does not have, since no row is of their occasion; nil for none.
 	Lacks        []bool
 	Value, OFV   float64
 	Measurements int

@@ -380,11 +380,7 @@ func giveDoses(c *checker) {
 				t.from.anyColumn()).Relate(t.Span, "declared here")
 			continue
 		}
-		for _, o := range c.occasions {
-			if o.Table == t.from.Table {
-				t.Occasions = append(t.Occasions, o)
-			}
-		}
+		t.Occasions = c.occasions
 		if e := regimen.Give(giver{writer{c}, t.from, t.At}, t.Table, rows); e != nil {
 			c.early = append(c.early, e)
 		}

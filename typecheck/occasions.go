@@ -1,7 +1,6 @@
 package typecheck
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/lang/ast"
@@ -45,19 +44,9 @@ func holdOccasions(c *checker, e *entity) {
 	if k < 0 {
 		return
 	}
-	list, without := regimen.EntriesOf(t.Table, k)
-	times := t.Data[slices.Index(t.Columns, "time")]
-	switch {
-	case without > 0:
-		c.errorf(CodeData, name.Span, "%srow %d of %q has no %s", inFile(c, t), without, t.Name, name.Name).
-			Relate(t.Span, "declared here")
-		return
-	case slices.ContainsFunc(times, func(x float64) bool { return math.IsInf(x, 1) }):
-		c.errorf(CodeData, name.Span, "%q has rows at steady states (time inf), which have no occasion", t.Name).
-			Relate(t.Span, "declared here")
-		return
-	case len(list) == 0:
-		c.errorf(CodeData, name.Span, "table %q has no rows", t.Name).Relate(t.Span, "declared here")
+	list, why := regimen.EntriesOf(t.Table, k)
+	if why != "" {
+		c.errorf(CodeData, name.Span, "%stable %q %s", inFile(c, t), t.Name, why).Relate(t.Span, "declared here")
 		return
 	}
 	o := &regimen.Occasions{Table: t.Table, Column: k, At: v.By.Pos(), Param: e.sym, Entries: list}
@@ -83,12 +72,11 @@ func holdOccasions(c *checker, e *entity) {
 
 // occasionsOf returns the occasions of a random effect; nil for none.
 func occasionsOf(c *checker, e *entity) *regimen.Occasions {
-	for _, o := range c.occasions {
-		if o.Param == e.sym {
-			return o
-		}
+	k := slices.IndexFunc(c.occasions, func(o *regimen.Occasions) bool { return o.Param == e.sym })
+	if k < 0 {
+		return nil
 	}
-	return nil
+	return c.occasions[k]
 }
 
 // ofOccasion reports a random effect of occasions in a place that has one number for the whole run.
@@ -120,11 +108,8 @@ func ofRecord(c *checker, from *dataTable, d *dose, v model.Expr) model.Expr {
 // switchOccasions makes the events of occasions in tables that have no records of doses.
 func switchOccasions(c *checker) {
 	for _, o := range c.occasions {
-		g := c.variant.group
-		dosed := slices.ContainsFunc(c.dosed, func(t *doseTable) bool { return slices.Contains(t.Occasions, o) })
-		if !dosed && slices.Contains(g.rows, true) && !c.list.HasErrors() {
-			t := c.globals[g.from].table
-			o.Switch(giver{writer{c}, t, o.At}, g.rows)
+		if g := c.variant.group; !o.Switched && slices.Contains(g.rows, true) && !c.list.HasErrors() {
+			o.Switch(giver{writer{c}, c.globals[g.from].table, o.At}, g.rows)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package regimen
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -23,19 +24,27 @@ type Occasions struct {
 	Held    *model.Symbol
 	Entries []float64 // in rising order
 	Present []bool    // which of them the rows of the experiment have; nil in the model itself
+	// Switched tells that there is the event that sets Held.
+	Switched bool
 }
 
-// EntriesOf returns the different entries of a column in rising order, and the number of the first row without one, from
-// 1; 0 if all rows have one.
-func EntriesOf(t *model.Table, column int) (list []float64, without int) {
+// EntriesOf returns the different entries of a column in rising order, or says why it has no occasions.
+func EntriesOf(t *model.Table, column int) (list []float64, why string) {
+	times := t.Data[slices.Index(t.Columns, "time")]
 	for i, x := range t.Data[column] {
-		if math.IsNaN(x) {
-			return nil, i + 1
+		switch {
+		case math.IsNaN(x):
+			return nil, fmt.Sprintf("has no %s in row %d", t.Columns[column], t.Row(i))
+		case math.IsInf(times[i], 1):
+			return nil, "has rows at steady states (time inf), which have no occasion"
 		}
 		list = append(list, x)
 	}
+	if len(list) == 0 {
+		return nil, "has no rows"
+	}
 	slices.Sort(list)
-	return slices.Compact(list), 0
+	return slices.Compact(list), ""
 }
 
 // of returns the position of the entry of a row, from 1.
@@ -155,6 +164,10 @@ func (o *Occasions) Switch(c Checker, rows []bool) {
 
 // occasion is Switch among the events of doses.
 func (g *giver) occasion(o *Occasions, rows []bool) {
+	if o.Table != g.table.Table {
+		return
+	}
+	o.Switched = true
 	times := o.Table.Data[slices.Index(o.Table.Columns, "time")]
 	order := o.inTime(rows)
 	var first []int

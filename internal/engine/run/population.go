@@ -707,7 +707,7 @@ func (q *person) lacks() []bool {
 	return list
 }
 
-// spread returns the mode of all random effects with its errors and the Hessian. What the subject does not have is zero,
+// spread returns the mode of all random effects with its errors and the Hessian. What the subject does not have is zero
 // and as wide as the distribution.
 func (q *person) spread(v *population.Result) (mode, errors, hessian []float64) {
 	if q.m == q.full {
