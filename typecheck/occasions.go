@@ -8,13 +8,8 @@ import (
 	"odes.dev/odes/typecheck/regimen"
 )
 
-// A random effect of occasions is a param with an element for each entry of a column. Expressions of the run read the
-// discrete that package regimen sets where entries change.
-
 // placeOccasion is placeDose where random effects have occasions: they are discretes until the row of a dose is known.
-var placeOccasion = &place{
-	name: placeDose.name, knows: placeDose.knows, allow: placeDose.allow | model.UsesDiscrete,
-}
+var placeOccasion = &place{name: placeDose.name, knows: placeDose.knows, allow: placeDose.allow | model.UsesDiscrete}
 
 func ofDose(p *place) bool { return p == placeDose || p == placeOccasion }
 
@@ -72,11 +67,10 @@ func holdOccasions(c *checker, e *entity) {
 
 // occasionsOf returns the occasions of a random effect; nil for none.
 func occasionsOf(c *checker, e *entity) *regimen.Occasions {
-	k := slices.IndexFunc(c.occasions, func(o *regimen.Occasions) bool { return o.Param == e.sym })
-	if k < 0 {
-		return nil
+	if k := slices.IndexFunc(c.occasions, func(o *regimen.Occasions) bool { return o.Param == e.sym }); k >= 0 {
+		return c.occasions[k]
 	}
-	return c.occasions[k]
+	return nil
 }
 
 // ofOccasion reports a random effect of occasions in a place that has one number for the whole run.

@@ -39,8 +39,8 @@ type Refusal struct {
 	Pair [2]string
 }
 
-// Hides returns two units of one kind that u mixes although the file never writes them in one unit. It returns false if
-// there are none, or if value, where it is known, is the factor between them: then it is meant.
+// Hides returns two units of one kind that u mixes although the file never writes them in one unit. It returns false
+// if there are none, or if value, where it is known, is the factor between them: then it is meant.
 func (f *Finder) Hides(u units.Unit, value model.Expr) (pair [2]string, hides bool) {
 	if k, ok := value.(*model.Const); ok && u.Dimensionless() && len(k.Data) == 1 {
 		if x := float64(k.Data[0] * units.Factor(u, units.One)); math.Abs(x-1) <= 1e-6 {
