@@ -107,9 +107,9 @@ func (c *Chain) firstStep(ctx context.Context) error {
 	return nil
 }
 
-// smooth is the sum of acceptances that a trajectory would have without leaps of the density. What a leap costs does not
-// become less as steps become shorter, so steps that were to make up for leaps would shrink without end. A leap is the
-// loss of one step that is far larger than those of the steps around it.
+// smooth is the sum of acceptances that a trajectory would have without leaps of the density. What a leap costs does
+// not become less as steps become shorter, so steps that were to make up for leaps would shrink without end. A leap is
+// the loss of one step that is far larger than those of the steps around it.
 func (w *work) smooth() float64 {
 	const least, times, near = 1, 10, 2
 	sum, leaps := 0.0, 0
