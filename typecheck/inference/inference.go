@@ -69,7 +69,8 @@ func (f *Finder) Hand(e model.Expr, u units.Unit) {
 	if !u.Known() || f.Seen[e] {
 		return
 	}
-	if k, ok := e.(*model.Const); ok && terms.Bare(k) && !terms.Zero(k) { // a const, or a number as it stands in the text
+	// a const, or a number as it stands in the text
+	if k, ok := e.(*model.Const); ok && terms.Bare(k) && !terms.Zero(k) {
 		f.Seen[e] = true
 		f.refuse(e, k, u)
 		return
