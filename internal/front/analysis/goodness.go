@@ -357,7 +357,7 @@ func check(a *About, r *goodness.Result, corrected bool) plot.Picture {
 		l := &plot.Lines{Title: title, X: timeAxis(a.Info), Y: plot.Axis{Label: c.Observation, Unit: c.Unit}}
 		for q, p := range c.Probabilities {
 			k := plot.Curve{Name: strconv.FormatFloat(100*p, 'g', -1, 64) + " % of the data"}
-			band := plot.Band{Name: "simulated: 95 % of replicates", Curve: q + 1}
+			band := plot.Band{Name: "simulated " + strconv.FormatFloat(100*p, 'g', -1, 64) + " %", Curve: q + 1}
 			for i := range c.Bins {
 				b := &c.Bins[i]
 				k.X, k.Y = append(k.X, b.T), append(k.Y, b.Observed[q])
