@@ -20,8 +20,8 @@ experiment s from D by D.id { }
 objective L = nll()
 `
 
-// TestRandomEffects: what is drawn has the covariances of the model, in all subjects independently, and is what the data
-// follow from. It depends on the seed alone.
+// TestRandomEffects: what is drawn has the covariances of the model, in all subjects independently, and data follow
+// from it. It depends on the seed alone.
 func TestRandomEffects(t *testing.T) {
 	const n = 2000
 	r := drawn(t, people, "seed=3", "replicates=2000", "threads=1")

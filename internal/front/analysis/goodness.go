@@ -321,7 +321,9 @@ func individuals(a *About, of any) (plot.Picture, error) {
 			break
 		}
 		ipred := plot.Curve{Name: "IPRED", X: c.T, Y: c.IPred}
-		l := &plot.Lines{Title: c.Subject + " " + c.Observation, X: timeAxis(a.Info), Y: plot.Axis{Label: c.Observation}}
+		l := &plot.Lines{
+			Title: c.Subject + " " + c.Observation, X: timeAxis(a.Info), Y: plot.Axis{Label: c.Observation},
+		}
 		for k := range r.Rows {
 			x := &r.Rows[k]
 			if x.Subject != c.Subject || x.Observation != c.Observation {

@@ -47,8 +47,8 @@ var predict = &Row{
 				return nil, Wrongf("--replicates is of populations: each of --draws gives one set of data")
 			}
 			if names := a.Model.RandomEffects(); len(names) > 0 {
-				return nil, Wrongf("draws do not predict a model with random effects (%s) in this version: what differs "+
-					"between subjects would be missing", strings.Join(names, ", "))
+				return nil, Wrongf("draws do not predict a model with random effects (%s) in this version: what "+
+					"differs between subjects would be missing", strings.Join(names, ", "))
 			}
 			return predictedBy(ctx, a)
 		}

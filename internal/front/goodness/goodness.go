@@ -353,8 +353,8 @@ func (j *job) simulate(ctx context.Context) error {
 		return why
 	}
 	if failed > 0 {
-		j.warn("%d of %d sets of simulated data failed and are left out, so NPDE and the visual predictive check are not "+
-			"those of the whole population; %v", failed, n, why)
+		j.warn("%d of %d sets of simulated data failed and are left out, so NPDE and the visual predictive check are "+
+			"not those of the whole population; %v", failed, n, why)
 	}
 	return nil
 }
