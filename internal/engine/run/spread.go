@@ -65,25 +65,30 @@ func (c *Comparison) Effects(ctx context.Context) ([]result.Effects, error) {
 		of.Omega = make([]float64, m*m)
 		offset := 0
 		for _, e := range randoms {
-			n, size := e.Sym.Type.Shape.Size(), max(1, e.Scale.Type().Shape.Size())
+			size := max(1, e.Scale.Type().Shape.Size())
 			single := len(e.Scale.Type().Shape) == 0
-			for i := range n {
-				switch {
-				case e.Matrix:
-					for j := range n { // made symmetric, as the integral has it
-						of.Omega[(offset+i)*m+offset+j] = float64(0.5 * (values[i*n+j] + values[j*n+i]))
-					}
-				case single:
-					of.Omega[(offset+i)*m+offset+i] = float64(values[0] * values[0])
-				default:
-					of.Omega[(offset+i)*m+offset+i] = float64(values[i] * values[i])
-				}
-			}
 			if !e.Matrix && slices.ContainsFunc(values[:size], func(sd float64) bool { return !(sd >= 0) }) {
 				return nil, singular(p.name, e)
 			}
+			occasions := max(1, len(e.Entries))
+			n := e.Sym.Type.Shape.Size() / occasions
+			for range occasions { // all have the same covariances
+				for i := range n {
+					at := (offset+i)*m + offset
+					switch {
+					case e.Matrix:
+						for j := range n { // made symmetric, as the integral has it
+							of.Omega[at+j] = float64(0.5 * (values[i*n+j] + values[j*n+i]))
+						}
+					case single:
+						of.Omega[at+i] = float64(values[0] * values[0])
+					default:
+						of.Omega[at+i] = float64(values[i] * values[i])
+					}
+				}
+				offset += n
+			}
 			values = values[size:]
-			offset += n
 		}
 		var ok bool
 		if of.Root, ok = population.Root(of.Omega, m); !ok {
