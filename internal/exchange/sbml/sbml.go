@@ -26,7 +26,8 @@ type Model struct {
 	level     string
 	calls     int // of functions that are written out
 	time      string
-	slow      bool            // fast reactions are taken by their rate laws
+	slow      bool // fast reactions are taken by their rate laws
+	fast      fastPart
 	clock     string          // the time in expressions
 	changed   map[string]bool // ids that others change during runs
 	symbols   map[string]*symbol
