@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"odes.dev/odes/internal/base/lazy"
 )
 
 // Fast reactions are equilibria at all times: they lead at once to where they rest. As many of their species as there
@@ -103,7 +105,7 @@ type equation struct {
 	text func() (expr, error)
 }
 
-// dictates refuses an equilibrium, with the way out.
+// unclear refuses an equilibrium, with the way out.
 func (m *Model) unclear(r *symbol, format string, args ...any) error {
 	return fail(r.of.place, "the fast reaction %s is an equilibrium at all times, %s: --ignore-fast takes its rate law",
 		r.id, fmt.Sprintf(format, args...))
@@ -120,6 +122,7 @@ func (m *Model) equilibria() error {
 		reactions = append(reactions, r)
 		for _, n := range r.nets {
 			n.species.quick = true
+			m.static[n.species] = false
 		}
 	}
 	for _, r := range reactions {
@@ -329,6 +332,7 @@ func (m *Model) settleOne(r *fastReaction) error {
 	if len(r.law) == 0 { // it never happens
 		for _, n := range r.nets {
 			n.species.quick = false
+			delete(m.static, n.species)
 		}
 		return nil
 	}
@@ -503,8 +507,8 @@ func (m *Model) writeFast(w *writer) {
 	}
 }
 
-// keep adds to the body of an event, which sets some symbols, that species whose fast reactions these may end have what
-// they have then.
+// keepAmounts adds to the body of an event, which sets some symbols, that species whose fast reactions these may end
+// keep what they have then.
 func (m *Model) keepAmounts(set map[string]expr) (body []string) {
 	for _, k := range m.fast.kept {
 		if slices.ContainsFunc(k.watch, func(s *symbol) bool { _, ok := set[s.id]; return ok }) {
@@ -524,7 +528,7 @@ func (m *Model) noteFast(r *element, s *symbol) {
 	m.fast.reactions = append(m.fast.reactions, s)
 }
 
-// reduced finds rows of a matrix that are a basis of all of them, the last ones where it can choose, and the factors by
+// reduced finds rows of a matrix that are a basis of all of them, the first ones where it can choose, and the factors by
 // which each row is made of these.
 func reduced(n [][]float64) (basis []int, of [][]float64) {
 	type line struct{ row, by []float64 } // what is left of a row of the basis, and how it is made of the basis
@@ -557,7 +561,7 @@ func reduced(n [][]float64) (basis []int, of [][]float64) {
 		}
 		of[i] = by
 	}
-	for i := len(n) - 1; i >= 0; i-- {
+	for i := range n {
 		take(i)
 	}
 	for i, by := range of {
@@ -569,3 +573,18 @@ func reduced(n [][]float64) (basis []int, of [][]float64) {
 	}
 	return basis, of
 }
+
+// Slow makes reactions that are marked as fast usual ones in the text of a model. All else stays in its place.
+func Slow(text []byte) []byte {
+	if !Is(string(text[:min(len(text), 1<<16)])) {
+		return text
+	}
+	text = slices.Clone(text)
+	for _, at := range fastMark().FindAllSubmatchIndex(text, -1) {
+		mark := text[at[2]:at[3]] // with its quotation marks
+		copy(mark, "\"0\"           "[:len(mark)])
+	}
+	return text
+}
+
+var fastMark = lazy.Regexp(`<(?:\w+:)?reaction\s(?:[^<>"']|"[^"]*"|'[^']*')*?\sfast\s*=\s*("true"|'true'|"1"|'1')`)
