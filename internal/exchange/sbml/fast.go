@@ -13,14 +13,14 @@ import (
 // are such reactions follow from the others, and pools, which these reactions leave as they are, are states in the
 // place of the others. Which rest it is that they lead to must be known whatever the numbers are:
 //
-//   - A rate law of one term, c*A*B, ends when what it consumes is used up. What is left is written down, by the sign of
-//     c. Where c is 0 nothing happens, and the species keeps its own amount.
+//   - A rate law of one term, c*A*B, ends when what it consumes is used up. What is left is written down, by the sign
+//     of c. Where c is 0 nothing happens, and the species keeps its own amount.
 //   - A difference of terms of what a reaction consumes and of what it makes falls along the reaction, so it has one
 //     zero at most, which is an unknown of the model.
 //   - Several such reactions with species in common are reversible and of mass action, and independent. Their network
 //     has deficiency zero then, and one equilibrium with positive amounts, which is stable [M. Feinberg, Foundations of
-//     Chemical Reaction Network Theory, 2019, 7.1]. Or all of them turn one molecule into one, at rates in proportion to
-//     it, so that the equations are linear.
+//     Chemical Reaction Network Theory, 2019, 7.1]. Or all of them turn one molecule into one, at rates in proportion
+//     to it, so that the equations are linear.
 type fastPart struct {
 	reactions []*symbol
 	terms     []fastTerm
@@ -173,7 +173,8 @@ func (m *Model) readNets(r *fastReaction) error {
 				return m.unclear(r.symbol, "and its stoichiometry of %s changes", t.species.id)
 			}
 			r.nets = append(r.nets, net{t.species, !t.made, t.factor})
-			m.fast.asserts = append(m.fast.asserts, assertion{r.symbol, func() (expr, error) { return t.factor, nil }, ">"})
+			factor := func() (expr, error) { return t.factor, nil }
+			m.fast.asserts = append(m.fast.asserts, assertion{r.symbol, factor, ">"})
 			continue
 		case !t.made:
 			v = -v
@@ -399,8 +400,8 @@ func (x share) to(total, pivot expr, away bool) expr {
 // figure is a number as text.
 func figure(v float64) expr { return atom(strconv.FormatFloat(v, 'g', -1, 64), false) }
 
-// zero writes that the law of a reaction is 0. A law that is not linear may have other zeros where amounts are negative:
-// there it goes on falling.
+// zero writes that the law of a reaction is 0. A law that is not linear may have other zeros where amounts are
+// negative: there it goes on falling.
 func (m *Model) zero(r *fastReaction, linear bool) {
 	m.fast.equations = append(m.fast.equations, equation{r.symbol, func() (expr, error) {
 		if linear && !r.scaled() {
@@ -502,8 +503,8 @@ func (m *Model) writeFast(w *writer) {
 	}
 	for _, a := range m.fast.asserts {
 		w.From(m.declared(a.of))
-		w.Item("assert %s %s 0, \"the fast reaction %s has one equilibrium then only\"", w.of(a.text()).number().in(bindSum),
-			a.sign, a.of.id)
+		w.Item("assert %s %s 0, \"the fast reaction %s has one equilibrium then only\"",
+			w.of(a.text()).number().in(bindSum), a.sign, a.of.id)
 	}
 }
 
@@ -524,12 +525,13 @@ func (m *Model) noteFast(r *element, s *symbol) {
 		m.note(r.place, "the reaction %s is fast, an equilibrium at all times: it is taken by its rate law", s.id)
 		return
 	}
-	m.note(r.place, "the reaction %s is fast: it is an equilibrium at all times; --ignore-fast takes its rate law", s.id)
+	m.note(r.place, "the reaction %s is fast: it is an equilibrium at all times; --ignore-fast takes its rate law",
+		s.id)
 	m.fast.reactions = append(m.fast.reactions, s)
 }
 
-// reduced finds rows of a matrix that are a basis of all of them, the first ones where it can choose, and the factors by
-// which each row is made of these.
+// reduced finds rows of a matrix that are a basis of all of them, the first ones where it can choose, and the factors
+// by which each row is made of these.
 func reduced(n [][]float64) (basis []int, of [][]float64) {
 	type line struct{ row, by []float64 } // what is left of a row of the basis, and how it is made of the basis
 	var lines []line

@@ -55,7 +55,8 @@ var fastKinds = []struct{ name, reactions, events string }{
 	{"reversible", reaction("f", "S0 S1", "S2", ap("times", "<ci>big</ci>",
 		ap("minus", product("k1", "S0", "S1"), product("k2", "S2"))), true), ""},
 	{"twice", reaction("f", "2*S0", "S1", ap("times", "<ci>big</ci>",
-		ap("minus", ap("times", "<ci>k1</ci>", ap("power", "<ci>S0</ci>", "<cn>2</cn>")), product("k2", "S1"))), true), ""},
+		ap("minus", ap("times", "<ci>k1</ci>", ap("power", "<ci>S0</ci>", "<cn>2</cn>")),
+			product("k2", "S1"))), true), ""},
 	{"saturated", reaction("f", "S0", "S1", ap("divide", ap("times", "<ci>big</ci>",
 		ap("minus", product("k1", "S0"), product("k2", "S1"))),
 		ap("plus", "<cn>1</cn>", ap("divide", "<ci>S0</ci>", "<ci>k3</ci>"), product("S1"))), true), ""},
@@ -78,8 +79,8 @@ var fastKinds = []struct{ name, reactions, events string }{
 func switched(id, at, to string) string {
 	time := `<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>`
 	return fmt.Sprintf(`<event id=%q useValuesFromTriggerTime="true"><trigger initialValue="true" persistent="true">%s`+
-		`</trigger><listOfEventAssignments><eventAssignment variable="on">%s</eventAssignment></listOfEventAssignments>`+
-		`</event>`, id, maths(ap("geq", time, "<cn>"+at+"</cn>")), maths("<cn>"+to+"</cn>"))
+		`</trigger><listOfEventAssignments><eventAssignment variable="on">%s</eventAssignment>`+
+		`</listOfEventAssignments></event>`, id, maths(ap("geq", time, "<cn>"+at+"</cn>")), maths("<cn>"+to+"</cn>"))
 }
 
 // TestFastReactions compares equilibria with rate laws of ten million times the size.
@@ -99,7 +100,8 @@ func TestFastReactions(t *testing.T) {
 				either = -1
 			}
 			text += fmt.Sprintf(`</listOfSpecies><listOfParameters><parameter id="big" value="BIG" constant="true"/>`+
-				`<parameter id="on" value="0" constant="false"/><parameter id="either" value="%v" constant="true"/>`, either)
+				`<parameter id="on" value="0" constant="false"/>`+
+				`<parameter id="either" value="%v" constant="true"/>`, either)
 			for i := range 6 {
 				text += fmt.Sprintf(`<parameter id="k%d" value="%v" constant="true"/>`, i, 0.5+r.Float64())
 			}
@@ -117,8 +119,8 @@ func TestFastReactions(t *testing.T) {
 				}
 				for i, g := range got[name] {
 					if !(math.Abs(g-w[i]) <= 2e-4*(1+math.Abs(w[i]))) {
-						t.Errorf("%s, model %d: %s at %v is %v, and %v by rate laws\n%s", kind.name, k, name, fastTimes[i],
-							g, w[i], of)
+						t.Errorf("%s, model %d: %s at %v is %v, and %v by rate laws\n%s", kind.name, k, name,
+							fastTimes[i], g, w[i], of)
 					}
 				}
 			}
@@ -191,7 +193,8 @@ func TestFastRefused(t *testing.T) {
 		},
 		{
 			`<listOfReactions>` + reaction("f", "A", "B", product("k", "A", "B"), true) +
-				reaction("g", "B", "E", product("k", "B"), true) + `</listOfReactions>`, "its law may grow along it, with B",
+				reaction("g", "B", "E", product("k", "B"), true) + `</listOfReactions>`,
+			"its law may grow along it, with B",
 		},
 		{
 			`<listOfReactions>` + reaction("f", "A B", "E", product("k", "A", "B"), true) +

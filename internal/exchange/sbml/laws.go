@@ -227,13 +227,14 @@ func (m *Model) falls(r *fastReaction) error {
 		for _, s := range t.species {
 			n := r.net(s)
 			if n == nil || n.minus != (t.by > 0) {
-				return m.unclear(r.symbol, "and it is not known to be the only one, since its law may grow along it, with %s",
-					s.id)
+				return m.unclear(r.symbol, "and it is not known to be the only one, since its law may grow along "+
+					"it, with %s", s.id)
 			}
 			grows = true
 		}
 		if !m.signKnown(r.symbol, t) {
-			return m.unclear(r.symbol, "and it is not known to be stable, since the signs of factors of its law are not known")
+			return m.unclear(r.symbol, "and it is not known to be stable, since the signs of factors of its law are not "+
+				"known")
 		}
 	}
 	if !grows {
