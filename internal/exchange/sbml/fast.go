@@ -22,6 +22,8 @@ import (
 //     Chemical Reaction Network Theory, 2019, 7.1]. Or all of them turn one molecule into one, at rates in proportion
 //     to it, so that the equations are linear.
 type fastPart struct {
+	*Model
+	at        *symbol // whose law is taken apart
 	reactions []*symbol
 	terms     []fastTerm
 	pools     []*pool
@@ -106,15 +108,15 @@ type equation struct {
 }
 
 // unclear refuses an equilibrium, with the way out.
-func (m *Model) unclear(r *symbol, format string, args ...any) error {
+func (m *fastPart) unclear(r *symbol, format string, args ...any) error {
 	return fail(r.of.place, "the fast reaction %s is an equilibrium at all times, %s: --ignore-fast takes its rate law",
 		r.id, fmt.Sprintf(format, args...))
 }
 
 // equilibria finds out what fast reactions determine.
-func (m *Model) equilibria() error {
+func (m *fastPart) equilibria() error {
 	var reactions []*fastReaction
-	for _, s := range m.fast.reactions {
+	for _, s := range m.reactions {
 		r := &fastReaction{symbol: s, at: s.of.place}
 		if err := m.readNets(r); err != nil {
 			return err
@@ -158,8 +160,8 @@ func (m *Model) equilibria() error {
 }
 
 // readNets adds up what a fast reaction does to each species.
-func (m *Model) readNets(r *fastReaction) error {
-	for _, t := range m.fast.terms {
+func (m *fastPart) readNets(r *fastReaction) error {
+	for _, t := range m.terms {
 		if t.reaction != r.symbol {
 			continue
 		}
@@ -174,7 +176,7 @@ func (m *Model) readNets(r *fastReaction) error {
 			}
 			r.nets = append(r.nets, net{t.species, !t.made, t.factor})
 			factor := func() (expr, error) { return t.factor, nil }
-			m.fast.asserts = append(m.fast.asserts, assertion{r.symbol, factor, ">"})
+			m.asserts = append(m.asserts, assertion{r.symbol, factor, ">"})
 			continue
 		case !t.made:
 			v = -v
@@ -196,7 +198,7 @@ func (m *Model) readNets(r *fastReaction) error {
 }
 
 // knownFactor reports whether the stoichiometry of a species is known before a run.
-func (m *Model) knownFactor(ref *element, to *symbol) bool {
+func (m *fastPart) knownFactor(ref *element, to *symbol) bool {
 	ok := m.known(ref.child("stoichiometryMath").math(), nil)
 	if id := ref.attr("id"); id != "" {
 		ok = ok && m.constant(m.symbols[id])
@@ -210,7 +212,7 @@ func (m *Model) knownFactor(ref *element, to *symbol) bool {
 }
 
 // fits refuses what the equilibrium of a fast reaction cannot have.
-func (m *Model) fits(r *fastReaction) error {
+func (m *fastPart) fits(r *fastReaction) error {
 	for _, n := range r.nets {
 		switch s := n.species; {
 		case s.assigned && m.changed[s.id]:
@@ -227,13 +229,14 @@ func (m *Model) fits(r *fastReaction) error {
 }
 
 // settle makes unknowns and pools of the species of fast reactions that have some in common.
-func (m *Model) settle(block []*fastReaction) error {
+func (m *fastPart) settle(block []*fastReaction) error {
 	if len(block) == 1 {
 		return m.settleOne(block[0])
 	}
 	linear := true
 	for _, r := range block {
 		var ok bool
+		m.at = r.symbol
 		if r.law, ok = m.polynomial(r.symbol.rule.math(), r.symbol.locals, true); !ok {
 			return m.unclear(r.symbol, "and its law is no difference of products of species")
 		}
@@ -294,7 +297,7 @@ func (m *Model) settle(block []*fastReaction) error {
 		return nil
 	}
 	for _, at := range pivots { // in a circle of reactions each may still flow
-		m.fast.equations = append(m.fast.equations, equation{block[0].symbol, func() (expr, error) {
+		m.equations = append(m.equations, equation{block[0].symbol, func() (expr, error) {
 			var sum sum
 			for j, r := range block {
 				if v := table[at][j]; v != 0 {
@@ -308,11 +311,12 @@ func (m *Model) settle(block []*fastReaction) error {
 }
 
 // settleOne does this for a reaction that has its species for itself.
-func (m *Model) settleOne(r *fastReaction) error {
+func (m *fastPart) settleOne(r *fastReaction) error {
 	if len(r.nets) == 0 {
 		return nil // it changes nothing
 	}
 	law := r.symbol.rule.math()
+	m.at = r.symbol
 	if end, pivot, err := m.used(r, law, true); err != nil {
 		return err
 	} else if pivot != nil {
@@ -348,7 +352,7 @@ func (m *Model) settleOne(r *fastReaction) error {
 }
 
 // poolOthers makes pools of the species of a reaction but for its pivot.
-func (m *Model) poolOthers(r *fastReaction, pivot *symbol) {
+func (m *fastPart) poolOthers(r *fastReaction, pivot *symbol) {
 	by := r.net(pivot)
 	for _, n := range r.nets {
 		if n.species == pivot {
@@ -364,8 +368,8 @@ func (m *Model) poolOthers(r *fastReaction, pivot *symbol) {
 	}
 }
 
-func (m *Model) pool(p *pool) {
-	m.fast.pools = append(m.fast.pools, p)
+func (m *fastPart) pool(p *pool) {
+	m.pools = append(m.pools, p)
 	p.of.kind, p.of.solved = let, func() (expr, error) {
 		v := atom(p.name, false)
 		for _, x := range p.pivots {
@@ -402,8 +406,8 @@ func figure(v float64) expr { return atom(strconv.FormatFloat(v, 'g', -1, 64), f
 
 // zero writes that the law of a reaction is 0. A law that is not linear may have other zeros where amounts are
 // negative: there it goes on falling.
-func (m *Model) zero(r *fastReaction, linear bool) {
-	m.fast.equations = append(m.fast.equations, equation{r.symbol, func() (expr, error) {
+func (m *fastPart) zero(r *fastReaction, linear bool) {
+	m.equations = append(m.equations, equation{r.symbol, func() (expr, error) {
 		if linear && !r.scaled() {
 			return atom(r.symbol.name, false), nil
 		}
@@ -427,7 +431,7 @@ func (r *fastReaction) scaled() bool {
 }
 
 // product writes a term without its sign. Clamped takes negative amounts as 0.
-func (m *Model) product(t monomial, clamped bool) (expr, error) {
+func (m *fastPart) product(t monomial, clamped bool) (expr, error) {
 	var parts []expr
 	if v := math.Abs(t.by); v != 1 {
 		parts = append(parts, figure(v))
@@ -453,7 +457,7 @@ func (m *Model) product(t monomial, clamped bool) (expr, error) {
 }
 
 // amount is that of a species.
-func (m *Model) amount(s *symbol) expr {
+func (m *fastPart) amount(s *symbol) expr {
 	if s.isAmount {
 		return atom(s.name, false)
 	}
@@ -461,9 +465,9 @@ func (m *Model) amount(s *symbol) expr {
 }
 
 // writeAmounts declares pools, and what is kept while a reaction does not happen.
-func (m *Model) writeAmounts(w *writer) {
+func (m *fastPart) writeAmounts(w *writer) {
 	start := func(s *symbol) expr { return w.of(m.startAs(s, true, s.startName)).number() }
-	for _, p := range m.fast.pools {
+	for _, p := range m.pools {
 		w.From(m.started(p.of))
 		v := start(p.of)
 		for _, x := range p.pivots {
@@ -471,15 +475,15 @@ func (m *Model) writeAmounts(w *writer) {
 		}
 		w.Item("state %s = %s", p.name, v.number().text)
 	}
-	for _, k := range m.fast.kept {
+	for _, k := range m.kept {
 		w.From(m.started(k.of))
 		w.Item("state %s = %s", k.name, start(k.of).text)
 	}
 }
 
 // writeFast writes the rates of pools, what is 0 in equilibria, and what these need.
-func (m *Model) writeFast(w *writer) {
-	for _, p := range m.fast.pools {
+func (m *fastPart) writeFast(w *writer) {
+	for _, p := range m.pools {
 		w.From(m.declared(p.of))
 		v := w.of(m.rate(p.of))
 		for _, x := range p.pivots {
@@ -487,7 +491,7 @@ func (m *Model) writeFast(w *writer) {
 		}
 		w.Item("%s' = %s", p.name, v.number().text)
 	}
-	for _, k := range m.fast.kept {
+	for _, k := range m.kept {
 		w.From(m.declared(k.of))
 		rate := w.of(m.rate(k.of)).number()
 		if rate.text != "0" {
@@ -497,11 +501,17 @@ func (m *Model) writeFast(w *writer) {
 		}
 		w.Item("%s' = %s", k.name, rate.text)
 	}
-	for _, e := range m.fast.equations {
+	for _, e := range m.equations {
 		w.From(m.ruled(e.of))
 		w.Item("0 = %s", w.of(e.text()).text)
 	}
-	for _, a := range m.fast.asserts {
+	seen := map[string]bool{}
+	for _, a := range m.asserts {
+		key := w.of(a.text()).text + a.sign
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
 		w.From(m.declared(a.of))
 		w.Item("assert %s %s 0, \"the fast reaction %s has one equilibrium then only\"",
 			w.of(a.text()).number().in(bindSum), a.sign, a.of.id)
@@ -510,8 +520,8 @@ func (m *Model) writeFast(w *writer) {
 
 // keepAmounts adds to the body of an event, which sets some symbols, that species whose fast reactions these may end
 // keep what they have then.
-func (m *Model) keepAmounts(set map[string]expr) (body []string) {
-	for _, k := range m.fast.kept {
+func (m *fastPart) keepAmounts(set map[string]expr) (body []string) {
+	for _, k := range m.kept {
 		if slices.ContainsFunc(k.watch, func(s *symbol) bool { _, ok := set[s.id]; return ok }) {
 			body = append(body, k.name+" = "+m.amount(k.of).text)
 		}
@@ -520,14 +530,14 @@ func (m *Model) keepAmounts(set map[string]expr) (body []string) {
 }
 
 // noteFast says how a fast reaction is taken.
-func (m *Model) noteFast(r *element, s *symbol) {
+func (m *fastPart) noteFast(r *element, s *symbol) {
 	if m.slow {
 		m.note(r.place, "the reaction %s is fast, an equilibrium at all times: it is taken by its rate law", s.id)
 		return
 	}
 	m.note(r.place, "the reaction %s is fast: it is an equilibrium at all times; --ignore-fast takes its rate law",
 		s.id)
-	m.fast.reactions = append(m.fast.reactions, s)
+	m.reactions = append(m.reactions, s)
 }
 
 // reduced finds rows of a matrix that are a basis of all of them, the first ones where it can choose, and the factors

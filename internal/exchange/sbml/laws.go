@@ -52,7 +52,7 @@ func (p polynomial) minus() polynomial {
 const maxTerms = 64
 
 // readsQuick reports whether an expression reads species of fast reactions, itself or through rules.
-func (m *Model) readsQuick(e *element, in scope, seen map[*symbol]bool) bool {
+func (m *fastPart) readsQuick(e *element, in scope, seen map[*symbol]bool) bool {
 	for _, s := range m.reads(e, in) {
 		if s.quick {
 			return true
@@ -73,7 +73,7 @@ func (m *Model) readsQuick(e *element, in scope, seen map[*symbol]bool) bool {
 
 // polynomial takes a law apart. Where it is the whole law, what is positive at all times may divide it, and is left
 // out.
-func (m *Model) polynomial(e *element, in scope, whole bool) (p polynomial, ok bool) {
+func (m *fastPart) polynomial(e *element, in scope, whole bool) (p polynomial, ok bool) {
 	quick := m.readsQuick(e, in, nil)
 	name := e.name.Local
 	switch {
@@ -101,7 +101,7 @@ func (m *Model) polynomial(e *element, in scope, whole bool) (p polynomial, ok b
 	return polynomial{{by: 1, factors: []factor{{e, in}}}}, true
 }
 
-func (m *Model) operator(e *element, in scope, quick, whole bool) (p polynomial, ok bool) {
+func (m *fastPart) operator(e *element, in scope, quick, whole bool) (p polynomial, ok bool) {
 	op, args := e.children[0], e.children[1:]
 	one := polynomial{{by: 1}}
 	itself := polynomial{{by: 1, factors: []factor{{e, in}}}}
@@ -144,13 +144,21 @@ func (m *Model) operator(e *element, in scope, quick, whole bool) (p polynomial,
 			p = append(p, q...)
 		}
 		return p, true
+	}
+	return m.written(e, in, whole)
+}
+
+// written takes apart what is a product or a function that is written out.
+func (m *fastPart) written(e *element, in scope, whole bool) (p polynomial, ok bool) {
+	op, args := e.children[0], e.children[1:]
+	switch name := op.name.Local; {
 	case name == "power" && len(args) == 2:
 		n, err := strconv.Atoi(args[1].text)
 		base, ok := m.polynomial(args[0], in, whole)
 		if args[1].name.Local != "cn" || err != nil || n < 1 || n > 8 || !ok || len(base) > 1 {
 			return nil, false
 		}
-		p = one
+		p = polynomial{{by: 1}}
 		for range n {
 			p = p.times(base)
 		}
@@ -185,9 +193,9 @@ func substituted(e *element, by map[string]*element) *element {
 }
 
 // positive reports whether all terms are positive for positive amounts, and has it asserted of what is constant.
-func (m *Model) positive(p polynomial) bool {
+func (m *fastPart) positive(p polynomial) bool {
 	for _, t := range p {
-		if t.by < 0 || !m.signKnown(nil, t) {
+		if t.by < 0 || !m.signKnown(m.at, t) {
 			return false
 		}
 	}
@@ -196,7 +204,7 @@ func (m *Model) positive(p polynomial) bool {
 
 // signKnown reports whether the factors of a term are not negative: they are amounts, sizes, or constants, of which it
 // is asserted.
-func (m *Model) signKnown(of *symbol, t monomial) bool {
+func (m *fastPart) signKnown(of *symbol, t monomial) bool {
 	var constants []factor
 	for _, f := range t.factors {
 		s := m.symbols[f.of.text]
@@ -211,8 +219,8 @@ func (m *Model) signKnown(of *symbol, t monomial) bool {
 			return false
 		}
 	}
-	if len(constants) > 0 && of != nil {
-		m.fast.asserts = append(m.fast.asserts, assertion{of, func() (expr, error) {
+	if len(constants) > 0 {
+		m.asserts = append(m.asserts, assertion{of, func() (expr, error) {
 			return m.product(monomial{by: 1, factors: constants}, false)
 		}, ">="})
 	}
@@ -221,7 +229,7 @@ func (m *Model) signKnown(of *symbol, t monomial) bool {
 
 // falls reports an error unless the law of a reaction falls along the reaction: it is the difference of what grows with
 // species that it consumes, and what grows with those that it makes.
-func (m *Model) falls(r *fastReaction) error {
+func (m *fastPart) falls(r *fastReaction) error {
 	grows := false
 	for _, t := range r.law {
 		for _, s := range t.species {
@@ -233,8 +241,8 @@ func (m *Model) falls(r *fastReaction) error {
 			grows = true
 		}
 		if !m.signKnown(r.symbol, t) {
-			return m.unclear(r.symbol, "and it is not known to be stable, since the signs of factors of its law are not "+
-				"known")
+			return m.unclear(r.symbol, "and it is not known to be stable, since the signs of factors of its law are "+
+				"not known")
 		}
 	}
 	if !grows {
@@ -290,7 +298,7 @@ type ending func(pivot *symbol) (expr, error)
 
 // used finds where a law of one term leads: to where it has used up a species that it needs. The pivot is nil for other
 // laws. A law may have such cases, by what reads no species of the reaction.
-func (m *Model) used(r *fastReaction, law *element, alone bool) (ending, *symbol, error) {
+func (m *fastPart) used(r *fastReaction, law *element, alone bool) (ending, *symbol, error) {
 	if law.name.Local == "piecewise" {
 		return m.usedByCase(r, law)
 	}
@@ -336,7 +344,7 @@ func (m *Model) used(r *fastReaction, law *element, alone bool) (ending, *symbol
 	off := atom("nan", false)
 	if watch, ok := m.watched(t.factors); ok && alone {
 		k := &keptAmount{pivot, m.named(pivot.id + "_kept"), monomial{by: 1, factors: t.factors}, watch}
-		m.fast.kept = append(m.fast.kept, k)
+		m.kept = append(m.kept, k)
 		off = atom(k.name, false)
 	}
 	return func(pivot *symbol) (expr, error) {
@@ -348,7 +356,7 @@ func (m *Model) used(r *fastReaction, law *element, alone bool) (ending, *symbol
 }
 
 // usedByCase does this for each piece of a law.
-func (m *Model) usedByCase(r *fastReaction, law *element) (ending, *symbol, error) {
+func (m *fastPart) usedByCase(r *fastReaction, law *element) (ending, *symbol, error) {
 	type piece struct {
 		when *element
 		end  ending
@@ -391,7 +399,7 @@ func (m *Model) usedByCase(r *fastReaction, law *element) (ending, *symbol, erro
 }
 
 // watched reports whether factors change by events only, and which symbols do.
-func (m *Model) watched(factors []factor) (watch []*symbol, ok bool) {
+func (m *fastPart) watched(factors []factor) (watch []*symbol, ok bool) {
 	for _, f := range factors {
 		if m.readsTime(f.of) {
 			return nil, false
@@ -410,7 +418,7 @@ func (m *Model) watched(factors []factor) (watch []*symbol, ok bool) {
 }
 
 // lastOf is the amount of a pivot where the first of some species is used up.
-func (m *Model) lastOf(r *fastReaction, pivot *symbol, ends []*net, backward bool) expr {
+func (m *fastPart) lastOf(r *fastReaction, pivot *symbol, ends []*net, backward bool) expr {
 	by := r.net(pivot)
 	var list []expr
 	for i, n := range ends {
@@ -422,9 +430,9 @@ func (m *Model) lastOf(r *fastReaction, pivot *symbol, ends []*net, backward boo
 			continue
 		}
 		// The amount is its pool and a share of the pivot, so the pivot is what makes it 0.
-		at := slices.IndexFunc(m.fast.pools, func(p *pool) bool { return p.of == n.species })
-		x := m.fast.pools[at].pivots[0]
-		v := atom(m.fast.pools[at].name, false)
+		at := slices.IndexFunc(m.pools, func(p *pool) bool { return p.of == n.species })
+		x := m.pools[at].pivots[0]
+		v := atom(m.pools[at].name, false)
 		if x.size.text != "1" {
 			v = div(v, x.size)
 		}

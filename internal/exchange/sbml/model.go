@@ -273,7 +273,7 @@ func (m *Model) read() error {
 	}
 	for _, step := range []func() error{
 		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
-		m.algebraic, m.equilibria,
+		m.algebraic, m.fast.equilibria,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -581,7 +581,7 @@ func (m *Model) readReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
 		s := m.symbols[r.attr("id")]
 		if r.is("fast") {
-			m.noteFast(r, s)
+			m.fast.noteFast(r, s)
 		}
 		law := r.child("kineticLaw")
 		if law.math() == nil && isBalance(m.root) {

@@ -79,10 +79,12 @@ func Is(text string) bool {
 var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 
 func newModel(file *source.File) *Model {
-	return &Model{
+	m := &Model{
 		file: file, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
 		static: map[*symbol]bool{}, changed: map[string]bool{},
 	}
+	m.fast.Model = m
+	return m
 }
 
 // take reads a document into a model.

@@ -133,7 +133,7 @@ func (m *Model) writeValues(w *writer) {
 			w.Line("")
 		}
 	}
-	m.writeAmounts(w)
+	m.fast.writeAmounts(w)
 	if len(m.fast.pools)+len(m.fast.kept) == 0 &&
 		!slices.ContainsFunc(m.order, func(s *symbol) bool { return s.kind == state }) {
 		m.resting = m.named("rest")
@@ -361,7 +361,7 @@ func (m *Model) writeEquations(w *writer) {
 		w.From(source.Origin{})
 		w.Item("%s' = 0", m.resting)
 	}
-	m.writeFast(w)
+	m.fast.writeFast(w)
 	for _, r := range m.root.list("listOfRules") {
 		if r.name.Local == "algebraicRule" && r.math() != nil {
 			w.From(m.origin(r, "algebraic rule"))
@@ -421,7 +421,7 @@ func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixe
 		order = append(order, s)
 		mixed = mixed || kept && s.stored != ""
 	}
-	amounts := m.keepAmounts(given)
+	amounts := m.fast.keepAmounts(given)
 	mixed = mixed || kept && len(amounts) > 0
 	jumps := func(s *symbol) bool {
 		_, found := given[s.in.id]
