@@ -15,7 +15,9 @@ type Population struct {
 
 // Subject is what one subject contributes, with its random effects.
 type Subject struct {
-	Name         string
+	Name string
+	// Lacks tells which random effects the subject does not have, since no row is of their occasion; nil for none.
+	Lacks        []bool
 	Value, OFV   float64
 	Measurements int
 	// Mode has the most probable random effects given the data and the params (NONMEM's ETAs, or EBEs), and Errors
@@ -39,7 +41,7 @@ func (p *Population) Shrinkage() []float64 {
 		n, sum, square, omega := 0.0, 0.0, 0.0, 0.0
 		for i := range p.Subjects {
 			s := &p.Subjects[i]
-			if s.Mode == nil {
+			if s.Mode == nil || s.Lacks != nil && s.Lacks[k] {
 				continue
 			}
 			n++

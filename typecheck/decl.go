@@ -282,6 +282,7 @@ func (c *checker) resolveVariable(e *entity) {
 	if sym.Random = c.randoms[e] != nil; v.Prior != nil && e.kind == paramName && !sym.Random {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
 	}
+	holdOccasions(c, e)
 }
 
 func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
