@@ -54,3 +54,21 @@ func (p *Population) Shrinkage() []float64 {
 	}
 	return out
 }
+
+// Effects says how the random effects of an experiment are distributed: normally around zero.
+type Effects struct {
+	Experiment string
+	Names      []string  // in file order
+	Sizes      []int     // how many elements each has
+	Elements   []string  // the names of all elements
+	Omega      []float64 // their covariances, [elements][elements]
+	Root       []float64 // lower triangular: Omega = Root·Rootᵀ
+}
+
+// Each calls f with the name of each random effect and its values among all of an experiment.
+func (e *Effects) Each(values []float64, f func(name string, values []float64)) {
+	for i, name := range e.Names {
+		f(name, values[:e.Sizes[i]])
+		values = values[e.Sizes[i]:]
+	}
+}

@@ -40,7 +40,7 @@ var sections = []struct {
 	entries []string
 }{
 	{"Learn", []string{
-		"Install <docs/install>", "Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>",
+		"Tutorial <docs/tutorial>", "Install <docs/install>", "Gallery <examples/index>", "Playground <playground>",
 		"Coming from … <docs/from>",
 	}},
 	{"Do", []string{
