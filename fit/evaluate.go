@@ -34,7 +34,8 @@ type evaluator struct {
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
 	far    [2]*shooting
-	n      int // evaluations, and failures among them
+	stages []Stage // of the search that is made
+	n      int     // evaluations, and failures among them
 	bad    int
 }
 

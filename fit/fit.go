@@ -184,12 +184,28 @@ type Start struct {
 	Cluster     int // index of Result.Clusters; -1 for none
 	// Violated tells that constraints do not hold where it ended. It is behind all searches that ended where they do.
 	Violated bool
+	// Stages tell how the parts of runs came together that a search by parts began with (fit.shooting). They are those
+	// of the best search alone, where this process made it; nil otherwise.
+	Stages []Stage
 
 	x      []float64 // To, as it was searched for
 	steady SteadyWork
 	err    error // why it failed; nil where that was read
 	lost   bool  // nobody came to an end with it
 	late   bool  // it was ended by max_time
+}
+
+// Stage is where a search by parts of runs stood at one weight of the gaps between them.
+type Stage struct {
+	Weight float64 // 0 at the beginning, +Inf where the parts are joined exactly
+	Gap    float64 // the largest gap, relative to the size of a state
+	Parts  []Part
+}
+
+// Part is what one part of a run said beside the data of an observation.
+type Part struct {
+	Experiment, Observation string
+	T, Values               []float64
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

@@ -58,6 +58,9 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		return err
 	}
 	p.sort(out.Starts)
+	for i := range out.Starts[min(1, len(out.Starts)):] {
+		out.Starts[i+1].Stages = nil // nobody looks at them
+	}
 	p.cluster(out)
 	out.Stats.Seconds.Searches = time.Since(began).Seconds()
 	if len(out.Starts) == 0 || math.IsNaN(out.Starts[0].Value) {
@@ -145,6 +148,7 @@ func (p *problem) ended(
 	s := Start{Number: number, From: from, Value: math.NaN(), Cluster: -1}
 	n, bad, rests := e.n, e.bad, e.steadyWork()
 	e.forget() // a search depends on nothing that was before
+	e.stages = nil
 	r, err := search()
 	s.Evaluations, s.Failures, s.Iterations = e.n-n, e.bad-bad, r.Iterations
 	s.steady.add(e.steadyWork(), rests)
@@ -174,7 +178,7 @@ func (p *problem) ended(
 	}
 	if r.X != nil && r.Value-r.Value == 0 {
 		s.x, s.To = r.X, p.values(r.X)
-		s.Value, s.Violated = float64(p.sign()*r.Value), r.Violated
+		s.Value, s.Violated, s.Stages = float64(p.sign()*r.Value), r.Violated, e.stages
 	}
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -34,6 +33,7 @@ type shooting struct {
 	workers    int
 	otherwise  bool // into fewer parts than were asked for
 	iterations int
+	stages     []Stage
 }
 
 // chain is the run of an experiment in parts.
@@ -76,8 +76,9 @@ type joint struct {
 // piece is what came of a part at a place.
 type piece struct {
 	optim.Residuals
-	ends   []float64 // of the node and its labels
-	slopes []float64 // [len(ends)][columns]
+	ends   []float64   // of the node and its labels
+	slopes []float64   // [len(ends)][columns]
+	said   [][]float64 // [group][row]: predictions
 	value  float64
 }
 
@@ -123,9 +124,6 @@ func (p afar) divided(e *evaluator, otherwise bool) (*shooting, error) {
 	switch {
 	case e.comparison == nil:
 		return refuse("what is minimised is no likelihood of data: write objective loss = nll(), and fit that")
-	case len(p.constraints) > 0:
-		return refuse(fmt.Sprintf("the model has constraints (%s), which parts of runs do not keep",
-			p.constraints[0].Name))
 	case p.settings.Warm:
 		return refuse("the model has steady states, and a part of a run has none")
 	}
@@ -406,6 +404,9 @@ func (x *stretch) run(ctx context.Context, border, node []float64) (out piece, e
 	x.e.fill(at, optim.Slopes, &out.Residuals, nil)
 	ends := x.c.Ends()
 	out.ends, out.slopes = slices.Clone(ends.Values), slices.Clone(ends.Slopes)
+	for i := range x.c.Groups {
+		out.said = append(out.said, slices.Clone(x.c.Groups[i].Prediction.Values))
+	}
 	out.value = out.Rest
 	for _, v := range out.R {
 		out.value += float64(v * v / 2)
@@ -655,6 +656,22 @@ func (s *shooting) tells(q *joint, weight float64) {
 	s.e.tellsJoining(s.iterations, q.value, weight, q.most)
 }
 
+// stage is where a search stands, at a weight of the gaps.
+func (s *shooting) stage(q *joint, weight float64) Stage {
+	at := Stage{Weight: weight, Gap: q.most}
+	for i, c := range s.chains {
+		for k, x := range c.parts {
+			for g, said := range q.at[i][k].said {
+				of := &x.c.Groups[g]
+				at.Parts = append(at.Parts, Part{
+					Experiment: c.name, Observation: of.Observation, T: slices.Clone(of.T), Values: said,
+				})
+			}
+		}
+	}
+	return at
+}
+
 // level is Levenberg and Marquardt's method at one weight of the gaps. By what it ends is a relative decrease.
 func (s *shooting) level(ctx context.Context, q *joint, weight float64, most int, enough float64) *joint {
 	merit := func(q *joint) float64 { return q.value + float64(weight/2*q.gaps) }
@@ -712,7 +729,9 @@ func (s *shooting) exact(ctx context.Context, q *joint, weight float64) *joint {
 				continue
 			}
 			next, err = s.moved(ctx, q, border, starts)
-			if err == nil && (merit(next) < merit(q) || next.most < q.most/2 && near(next.value, q.value, 1e-7)) {
+			// Gaps are as large as what pulls the parts from each other is worth: to close them costs weight × gap².
+			if err == nil && (merit(next) < merit(q) || next.most < q.most/2 &&
+				next.value <= q.value+float64(2*weight*q.gaps)+float64(1e-7*(1+math.Abs(q.value)))) {
 				break
 			}
 			next = nil
@@ -749,10 +768,12 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 		return nil, err
 	}
 	s.findQuiet(q)
+	s.stages = []Stage{s.stage(q, 0)}
 	weight := 0.1
 	s.passOn(ctx, q, weight)
 	for ; weight < 1e11 && ctx.Err() == nil; weight *= 10 {
 		q = s.level(ctx, q, weight, 15, 1e-3)
+		s.stages = append(s.stages, s.stage(q, weight))
 		if weight > 1e3 && (q.most < 1e-5 || float64(weight*q.gaps) < 1e-6) {
 			break
 		}
@@ -760,6 +781,7 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 	if q = s.exact(ctx, q, weight); ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	s.stages = append(s.stages, s.stage(q, math.Inf(1)))
 	return q.x, nil
 }
 

@@ -21,12 +21,13 @@ func (p afar) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Re
 		}
 		iterations := best.Iterations + r.Iterations
 		// What converged is better than what did not, unless that is lower by more than noise.
-		if !found || r.Value < best.Value-1e-9*(1+math.Abs(best.Value)) || r.Status.Converged() &&
-			!best.Status.Converged() && r.Value <= best.Value+1e-6*(1+math.Abs(best.Value)) {
+		lower := r.Value < best.Value-1e-9*(1+math.Abs(best.Value)) || r.Status.Converged() &&
+			!best.Status.Converged() && r.Value <= best.Value+1e-6*(1+math.Abs(best.Value))
+		if !found || best.Violated && !r.Violated || best.Violated == r.Violated && lower {
 			best, found = r, true
 		}
 		best.Iterations = iterations
-		return r.Status.Converged() && p.follows(ctx, e, r.X)
+		return r.Status.Converged() && !r.Violated && p.follows(ctx, e, r.X)
 	}
 	whole := func() bool {
 		r, err := p.minimise(ctx, e, x, b)
@@ -50,7 +51,12 @@ func (p afar) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Re
 				failed = cmp.Or(failed, err)
 				return false
 			}
-			return keep(p.minimise(ctx, e, to, b))
+			r, err := p.minimise(ctx, e, to, b)
+			well := keep(r, err)
+			if r.X != nil && best.X != nil && &best.X[0] == &r.X[0] {
+				e.stages = s.stages
+			}
+			return well
 		}
 	}
 	attempts := []func() bool{parts(false, true), parts(false, false), parts(true, true), whole}

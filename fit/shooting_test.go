@@ -160,6 +160,60 @@ func TestFarExperiments(t *testing.T) {
 	}
 }
 
+// TestFarConstraints: parts of runs know nothing of constraints; the search by whole runs from where they have led keeps
+// them.
+func TestFarConstraints(t *testing.T) {
+	c := fars[0]
+	text := c.text(c.data(t)) + "constraint sum: a + b <= 0.39\nconstraint late: final(V) >= -3\n" +
+		"fit { over = [a, b, c]  intervals = none  %s }\nsolver { rtol = 1e-9 }\n"
+	var far, near []odes.Assignment
+	for name, v := range c.start {
+		far = append(far, odes.Assignment{Name: name, Values: []float64{v}})
+		near = append(near, odes.Assignment{Name: name, Values: []float64{c.truth[name]}})
+	}
+	want := run(t, parse(t, fmt.Sprintf(text, "")), fit.Options{Options: odes.Options{Set: near}})
+	for _, shooting := range []string{"20", "auto"} {
+		r := run(t, parse(t, fmt.Sprintf(text, "shooting = "+shooting)), fit.Options{Options: odes.Options{Set: far}})
+		if r.Status != "ok" || math.Abs(r.Objective.Value-want.Objective.Value) > 1e-6*math.Abs(want.Objective.Value) {
+			t.Errorf("%s: %s at %.10g, from near by %.10g", shooting, r.Status, r.Objective.Value, want.Objective.Value)
+		}
+		if v := r.Constraints[0].Value; math.Abs(v) > 1e-6 { // active: what is left to the bound
+			t.Errorf("%s: %g is left of the sum", shooting, v)
+		}
+	}
+}
+
+// TestStages: the parts of runs begin apart and end as one run, whose predictions those of the parts then are.
+func TestStages(t *testing.T) {
+	c := fars[0]
+	text := c.text(c.data(t)) + "fit { over = [a, b, c]  intervals = none  shooting = 20 }\nsolver { rtol = 1e-9 }\n"
+	var o fit.Options
+	for name, v := range c.start {
+		o.Set = append(o.Set, odes.Assignment{Name: name, Values: []float64{v}})
+	}
+	r := run(t, parse(t, text), o)
+	s := r.Starts[0].Stages
+	if len(s) < 4 || s[0].Weight != 0 || s[0].Gap < 0.01 || s[1].Weight != 0.1 {
+		t.Fatalf("%d stages", len(s))
+	}
+	last := s[len(s)-1]
+	if !math.IsInf(last.Weight, 1) || last.Gap > 1e-9 || len(last.Parts) != 20 {
+		t.Errorf("joined: weight %g, gap %g, %d parts", last.Weight, last.Gap, len(last.Parts))
+	}
+	k := 0
+	for _, p := range last.Parts {
+		for i := range p.T {
+			if x := r.Predictions[k]; x.T != p.T[i] || math.Abs(x.Value-p.Values[i]) > 1e-3 {
+				t.Fatalf("at %g the parts say %g, and the run %g at %g", p.T[i], p.Values[i], x.Value, x.T)
+			}
+			k++
+		}
+	}
+	if k != len(r.Predictions) {
+		t.Errorf("%d rows of %d", k, len(r.Predictions))
+	}
+}
+
 // TestShootingRefused: what cannot be divided is refused by name, and auto searches by whole runs.
 func TestShootingRefused(t *testing.T) {
 	const text = `time t from 0 to 10
@@ -172,7 +226,6 @@ observe o = x ~ normal(0.05) from D.y
 `
 	for _, c := range []struct{ more, shooting, want string }{
 		{"objective L = final(x)^2", "4", "no likelihood of data"},
-		{"objective L = nll()\nconstraint c: final(x) <= 3", "4", "constraints (c)"},
 		{"objective L = nll()\nevent e when x < 0.3 once { x = x/2 }", "4", "e fires once"},
 		{"objective L = nll()\nevent e when x < 0.3, delay = 1 { x = x/2 }", "4", "e has a delay"},
 		{"objective L = nll()\nevent e when x < 0.001 { stop }", "4", "e may stop the run"},

@@ -70,7 +70,7 @@ var fitted = &Row{
 	Draw:       "draw",
 	Sets:       true,
 	Session: &Session{
-		Form: "fit [starts n] | waterfall | profiles | data | residuals | predicted | correlation | pairs " +
+		Form: "fit [starts n] | waterfall | profiles | data | residuals | predicted | correlation | pairs | parts " +
 			"[-o file.svg]",
 		Help: "estimate params from data, with standard errors and intervals, and set them; or draw a picture of the " +
 			"last fit",

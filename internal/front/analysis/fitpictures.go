@@ -22,6 +22,7 @@ var fitPictures = []Picture{
 	{"predicted", "the data over what the model says", ofFit(predicted)},
 	{"correlation", "how estimates move together", ofFit(correlation)},
 	{"pairs", "where pairs of estimates lie", ofFit(pairs)},
+	{"parts", "how the parts of runs join, of a search by parts", ofFit(parts)},
 }
 
 // ofFit returns what draws a picture of the result of a fit.
@@ -159,6 +160,57 @@ func overGroups(a *About, r *fit.Result, y string, curve func(g *group) plot.Cur
 		return nil
 	}
 	return s
+}
+
+// parts draws what the parts of runs said at the beginning of a search by parts, half-way and when they had joined.
+func parts(a *About, r *fit.Result) plot.Picture {
+	at := slices.IndexFunc(r.Starts, func(s fit.Start) bool { return s.Stages != nil })
+	if at < 0 {
+		return nil
+	}
+	stages := r.Starts[at].Stages
+	p := overGroups(a, r, "value", func(g *group) plot.Curve {
+		c := plot.Curve{Name: g.name, Dots: true}
+		for _, row := range g.inTime() {
+			c.X, c.Y = append(c.X, row.T), append(c.Y, row.Data)
+		}
+		return c
+	}, true)
+	if p == nil {
+		return nil
+	}
+	for _, panel := range p.(*plot.Stack).Panels {
+		l := panel.(*plot.Lines)
+		for _, s := range []fit.Stage{stages[0], stages[len(stages)/2], stages[len(stages)-1]} {
+			l.Curves = append(l.Curves, inParts(&s, l.Title)...)
+		}
+	}
+	return p
+}
+
+// inParts returns the curves of an observation at a stage, one for each experiment, broken between parts.
+func inParts(s *fit.Stage, observation string) (list []plot.Curve) {
+	at := fmt.Sprintf("weight %g", s.Weight)
+	switch {
+	case s.Weight == 0:
+		at = "at the start"
+	case math.IsInf(s.Weight, 1):
+		at = "joined"
+	}
+	for _, p := range s.Parts {
+		if p.Observation != observation || len(p.T) == 0 {
+			continue
+		}
+		name := strings.TrimSpace(p.Experiment + " " + at)
+		k := slices.IndexFunc(list, func(c plot.Curve) bool { return c.Name == name })
+		if k < 0 {
+			k, list = len(list), append(list, plot.Curve{Name: name, Gaps: true})
+		} else {
+			list[k].X, list[k].Y = append(list[k].X, p.T[0]), append(list[k].Y, math.NaN())
+		}
+		list[k].X, list[k].Y = append(list[k].X, p.T...), append(list[k].Y, p.Values...)
+	}
+	return list
 }
 
 // inTime returns the rows of g in the order of their times.
