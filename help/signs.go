@@ -52,6 +52,10 @@ var marks = []Entry{
 		"\"loose\"."},
 	{"!", "0.0412!", "Behind a number of a result: it is lost, not to be trusted. An independent run has another " +
 		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
+	{"|", "-2.00|", "Behind a derivative: it has another value on the other side of the variable, since two things " +
+		"happen at one time. The lines below the table have both; JSON writes \"one_sided\"."},
+	{"~0", "~0", "In place of a number of a result: zero, as far as its estimated error lets it be told. JSON has " +
+		"the number, and its error under \"uncertain\"."},
 }
 
 // modes are the ways to compute a gradient.
