@@ -245,6 +245,10 @@ func (p *problem) warn(r *Result) {
 		r.warnf("objective %s does not read log_prior(), so priors have no part in what is drawn; write %s = nll() - "+
 			"log_prior()", p.settings.Objective, p.settings.Objective)
 	}
+	if list := p.model.RandomEffects(); len(list) > 0 {
+		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and draws "+
+			"are of the params of the population", several(list))
+	}
 }
 
 // several lists names, and no more than a line of them.
