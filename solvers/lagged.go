@@ -19,6 +19,9 @@ type Lagged interface {
 	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
 	// behind t at which a step is to end, since what it reads is not smooth there.
 	Next(t float64) (longest, stop float64)
+	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
+	// long, or as it is where that is 0.
+	Cut(tr *Step) (h float64, again bool)
 	// Made takes a step that was accepted, with the rows of its dense output. It reports whether the right-hand side
 	// may be another one behind its end.
 	Made(s *Step) (broke bool, err error)
@@ -82,6 +85,15 @@ func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
 	clipped = s.aim(tr, stop) && !before
 	past.Over(tr.T, tr.T1)
 	return clipped, nil
+}
+
+// cuts reports whether the trial step is to be made again, since what it reads of the past is not smooth.
+func cuts(s *Solver, tr *Step) bool {
+	h, again := s.sight.lagged.Cut(tr)
+	if again && h > 0 {
+		s.cut = max(h, s.least())
+	}
+	return again
 }
 
 // PastError says why something of the past cannot be read.

@@ -26,6 +26,7 @@ type Compiled struct {
 	Defaults   []Default    // of params whose defaults are not just numbers; each after those that it uses
 	Start      *tape.Tape   // t, p.* → y.*, d.*: the initial values
 	Rates      *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.*, and dq.* of the integrals among the functionals
+	Delays     *tape.Tape   // t, y.*, p.*, d.*, m.* → tau.*: the delays that move; nil if none does
 	Instants   *tape.Tape   // p.*, d.* → T[len(InstantList)]
 	Choose     *tape.Tape   // t, y.*, p.*, d.*, kept.* → m.*
 	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]

@@ -39,6 +39,14 @@ func (r *Run) over(w *system.Worker, lanes int) whole {
 	return r.reading.last
 }
 
+// along returns m as it makes and differentiates the steps of w.
+func along(w whole, m solvers.Method) solvers.Method {
+	if x, ok := w.(*lag.Worker); ok {
+		return x.Method(m)
+	}
+	return m
+}
+
 // usualDelayed and exactDelayed are the methods of runs that read their past. That with the dense output of the
 // highest order pays where tolerances are tight.
 const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
