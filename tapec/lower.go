@@ -166,7 +166,7 @@ func (c *compiler) delays() *tape.Tape {
 		return nil
 	}
 	l := c.lowerer("delays")
-	l.held = true
+	l.held, l.rates = true, true
 	for _, sym := range list {
 		l.span = sym.Span
 		l.output(DelayOf.Called(sym.Name), l.filled(sym.Value, scope{}, tape.Shape(sym.Type.Shape)).v)

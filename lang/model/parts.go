@@ -165,7 +165,7 @@ func (m *Model) Reads(used map[string]bool) {
 	for _, r := range m.Residuals {
 		roots = append(roots, r.Value)
 	}
-	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
+	for _, s := range slices.Concat(m.States, m.Discretes, m.Params, MovingDelays(m.Lags)) {
 		roots = append(roots, s.Value, s.Least, s.Most)
 	}
 	for _, e := range m.Events {

@@ -326,6 +326,9 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 				"the delay is %v here; a delay is not negative: what is read lies in the past", tau)}
 		}
 		gap, by := x.edge(i, s.T1-tau)
+		if up := x.reg[i] + 1; gap < 0 && up < len(r.gaps) && s.T1-tau >= r.gaps[up].t-tol {
+			gap = up // rounding has kept it from being met
+		}
 		if gap < 0 || by > 4*tol && !x.guarded(i, gap) {
 			continue
 		}

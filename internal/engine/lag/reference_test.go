@@ -121,8 +121,11 @@ func TestReference(t *testing.T) {
 	}
 	for _, r := range list {
 		t.Run(r.ID, func(t *testing.T) {
-			derivatives := 1e-7
-			if r.ID == "ring20" { // combinations of more than two of its 20 delays are left to error control
+			derivatives, rtol := 1e-7, "1e-10"
+			switch r.ID {
+			case "ddetst_c1": // what is off by that much at the first kink is ten times as much at the end
+				rtol = "1e-11"
+			case "ring20": // combinations of more than two of its 20 delays are left to error control
 				derivatives = 1e-5
 			}
 			text, want := r.written()
@@ -134,7 +137,7 @@ func TestReference(t *testing.T) {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
 					Wrt: r.By,
 					Settings: []odes.Setting{
-						{Key: "solver.rtol", Value: "1e-10"},
+						{Key: "solver.rtol", Value: rtol},
 						{Key: "sens.mode", Value: mode},
 						{Key: "sens.trust", Value: "off"},
 					},

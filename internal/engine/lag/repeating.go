@@ -36,7 +36,7 @@ func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	z := x.w.Size()
 	own := &solvers.Step{T: s.T, H: s.H, T1: s.T1, Member: s.Member, Y0: append([]float64(nil), s.Y0...)}
 	last := math.Inf(1)
-	for range repeats {
+	for pass := range repeats {
 		own.Dense = false
 		own.K, own.Y1 = append(own.K[:0], s.K...), append(own.Y1[:0], s.Y1...)
 		m.Remembering.Interpolate(f, own, 0.5, x.x) // for its rows
@@ -62,6 +62,9 @@ func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 		}
 		if change != change {
 			return // the step is not finite, and will be shorter
+		}
+		if pass > 6 && change >= last {
+			break // it does not come to an end
 		}
 		last = change
 	}

@@ -39,6 +39,19 @@ func (r *Run) over(w *system.Worker, lanes int) whole {
 	return r.reading.last
 }
 
+// controlReads has errors of what is read later take part in the control of steps.
+func controlReads(r *Run, w whole, how *solvers.Options) {
+	x, ok := w.(*lag.Worker)
+	if !ok || how.Fixed > 0 {
+		return
+	}
+	d := &lag.Defect{X: x, RTol: how.RTols, ATol: r.settings.Absolute(nil)}
+	if d.RTol == nil {
+		d.RTol = []float64{how.RTol}
+	}
+	how.Also = d.Norm
+}
+
 // along returns m as it makes and differentiates the steps of w.
 func along(w whole, m solvers.Method) solvers.Method {
 	if x, ok := w.(*lag.Worker); ok {

@@ -301,6 +301,7 @@ func (r *Run) solver(w *system.Worker) *solvers.Solver {
 		how.Also = r.errorControl.Norm
 	}
 	sys := r.over(w, 0)
+	controlReads(r, sys, &how)
 	return solvers.NewSolver(sys, along(sys, method), controller, how)
 }
 
