@@ -22,9 +22,9 @@ type Lagged interface {
 	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
 	// long, or as it is where that is 0.
 	Cut(tr *Step) (h float64, again bool)
-	// Made takes a step that was accepted, with the rows of its dense output. It reports whether the right-hand side
+	// Made takes a step that was accepted, with its end and the rows of its dense output. It reports whether the right-hand side
 	// may be another one behind its end.
-	Made(s *Step) (broke bool, err error)
+	Made(s *Step, e End) (broke bool, err error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
 }

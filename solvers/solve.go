@@ -566,7 +566,7 @@ func (s *Solver) accept(e End) error {
 	broke := false
 	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
 		var err error
-		if broke, err = s.sight.lagged.Made(tr); err != nil {
+		if broke, err = s.sight.lagged.Made(tr, e); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (x *Worker) Over(t, t1 float64) {
 func (x *Worker) Next(t float64) (longest, stop float64) { return x.rec.longest(), x.rec.next(t) }
 
 // Made implements solvers.Lagged.
-func (x *Worker) Made(s *solvers.Step) (broke bool, err error) {
+func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
@@ -102,6 +102,10 @@ func (x *Worker) Made(s *solvers.Step) (broke bool, err error) {
 		r.parts(s.T1, false, r.stops[0].order)
 	}
 	crossed, err := x.walked(s)
+	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
+		r.parts(s.T1, false, 2)
+		r.follow(s.T1, 2)
+	}
 	if broke = broke || crossed; err != nil {
 		return broke, err
 	}
