@@ -33,3 +33,19 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	}
 	return true
 }
+
+// LagInputs lists what n is made of, where that is a state at earlier times: the state, and what the delay reads.
+func (c *Compiled) LagInputs(n Name) (list []Name) {
+	for _, l := range c.Model.Lags {
+		if n.Role != State || n.Of != l.Value.Name {
+			continue
+		}
+		list = append(list, State.Called(l.State.Name), Discrete.Called(l.Delay.Name))
+		if l.Moves {
+			for _, in := range c.Delays.Inputs {
+				list = append(list, MustName(in.Name))
+			}
+		}
+	}
+	return list
+}

@@ -343,7 +343,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 	if order == math.MaxInt {
 		return false, nil
 	}
-	if order <= r.deepest {
+	if r.followed(order) {
 		r.parts(s.T1, false, order)
 		r.follow(s.T1, order)
 	}

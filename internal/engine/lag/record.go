@@ -169,18 +169,23 @@ func near(t, by float64) float64 {
 	return float64(few * (math.Nextafter(m, math.Inf(1)) - m))
 }
 
-// follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
-// less far: what is left is seen by error control.
-func (r *Record) follow(t float64, order int) {
-	const few = 600 // combinations
-	combinations := 1.0
-	if order++; order > r.deepest {
-		return
+// followed reports whether breaks of an order are looked for. Those of delays that move cost steps of their own.
+func (r *Record) followed(order int) bool {
+	few := 600.0 // combinations
+	if r.moving > 0 {
+		few = 25
 	}
+	combinations := 1.0
 	for k := range order {
 		combinations *= float64(len(r.tau)+k) / float64(k+1)
 	}
-	if order > 2 && combinations > few {
+	return order <= r.deepest && (order <= 2 || combinations <= few)
+}
+
+// follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
+// less far: what is left is seen by error control.
+func (r *Record) follow(t float64, order int) {
+	if order++; !r.followed(order) {
 		return
 	}
 	for _, tau := range r.tau {

@@ -76,7 +76,10 @@ func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 // Push implements solvers.Method.
 func (m *repeating) Push(f solvers.TangentField, s *solvers.Step, d *solvers.StepTangent) {
 	x := m.x
-	x.self = false
+	if x.self = false; s.H == 0 { // it belongs to no step that reads anything
+		m.Remembering.Push(f, s, d)
+		return
+	}
 	if x.step < len(x.kept) {
 		x.kept[x.step].kd = nil
 	}
@@ -111,7 +114,7 @@ func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.S
 	x := m.x
 	m.Remembering.Pull(f, s, c)
 	i := x.step
-	if !x.sown(i) {
+	if s.H == 0 || !x.sown(i) {
 		return
 	}
 	own := func(v []float64) []float64 { return append([]float64(nil), v...) }

@@ -108,6 +108,9 @@ func chooseForDelays(r *Run, l *diag.List) {
 	case s.Checkpoint.Kind != solvers.CheckpointAuto:
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
+	if len(model.MovingDelays(m.Lags)) > 0 && len(m.Events) > 0 {
+		no("an event in a model whose delays move with time or states", "make the delay one of params")
+	}
 	for _, e := range m.Events {
 		if reads(e.Rank) {
 			no("a priority that reads a delay", "write the present value")

@@ -17,14 +17,3 @@ func (w *Worker) DelaysPush(t float64, y, td, yd, taud []float64) {
 func (w *Worker) DelaysPull(t float64, y, taub, yb, tb []float64) {
 	w.pullPart(w.pull.Get(tapec.PartDelays), vecDelays, t, y, taub, yb, tb)
 }
-
-// lagInputs lists what n is made of, where that is a state at earlier times.
-func (m *Model) lagInputs(n tapec.Name) (list []tapec.Name) {
-	for _, l := range m.Compiled.Model.Lags {
-		if n.Role == tapec.State && n.Of == l.Value.Name {
-			list = append(list, tapec.State.Called(l.State.Name), tapec.Discrete.Called(l.Delay.Name))
-			list = append(list, inputsOf(m.Compiled.Delays, tapec.DelayOf.Called(l.Delay.Name), -1)...)
-		}
-	}
-	return list
-}
