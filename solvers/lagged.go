@@ -87,8 +87,13 @@ func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
 	return clipped, nil
 }
 
-// cuts reports whether the trial step is to be made again, since what it reads of the past is not smooth.
-func cuts(s *Solver, tr *Step) bool {
+// remade reports whether the trial step is to be made again: it passes over something, or reads what is not smooth.
+func remade(s *Solver, tr *Step) bool {
+	if s.sight.narrow != nil && s.sight.passes(s) {
+		return true
+	} else if s.sight.lagged == nil {
+		return false
+	}
 	h, again := s.sight.lagged.Cut(tr)
 	if again && h > 0 {
 		s.cut = max(h, s.least())

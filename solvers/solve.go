@@ -491,8 +491,7 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok, s.sight.narrow != nil && s.sight.passes(s),
-		s.sight.lagged != nil && cuts(s, tr):
+	case !ok, remade(s, tr):
 		return nil
 	}
 	located := false

@@ -3,6 +3,7 @@ package lag
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -46,7 +47,7 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 	copy(out, yd[:x.n*l])
 	if r.moving > 0 { // extend has written the delays, and the state
 		copy(x.mover.yb, yd[:x.n*l])
-		x.w.DelaysPush(t, x.mover.y, td, x.mover.yb, x.taud)
+		system.DelaysPush(x.w, t, x.mover.y, td, x.mover.yb, x.taud)
 	}
 	for i, from := range r.delays {
 		step, theta := x.locate(i, t)
@@ -191,7 +192,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 		}
 	}
 	if moved { // extend has written the state
-		x.w.DelaysPull(t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
+		system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 		add(yb[:x.n*l], x.mover.yb[:x.n*l])
 		add(tb, x.mover.tb)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
 )
 
@@ -70,7 +71,7 @@ func (x *Worker) taus(t float64, y []float64) {
 	r := x.rec
 	if r.moving > 0 {
 		copy(x.mover.y, y[:x.n])
-		x.w.Delays(t, x.mover.y, x.moving)
+		system.Delays(x.w, t, x.mover.y, x.moving)
 	}
 	for i, from := range r.delays {
 		if from.moves {
@@ -186,8 +187,8 @@ func (x *Worker) stepAt(step int) *solvers.Step {
 }
 
 // close is how near to a gap a time that is read counts as there.
-func (x *Worker) close(t float64) float64 {
-	return float64(1e-12 * max(math.Abs(t), t-x.rec.start, math.Abs(x.rec.start)))
+func (r *Record) close(t float64) float64 {
+	return float64(1e-12 * max(math.Abs(t), t-r.start, math.Abs(r.start)))
 }
 
 // edge returns the gap that a delay which reads s in its region has left it by, and by how much; -1 for none.
@@ -203,11 +204,11 @@ func (x *Worker) edge(i int, s float64) (gap int, by float64) {
 }
 
 // guarded reports whether a condition of the model meets the time at which a delay leaves the start.
-func (x *Worker) guarded(i, gap int) bool {
+func (r *Record) guarded(i, gap int) bool {
 	if gap > 0 {
 		return false
 	}
-	for _, c := range x.rec.reads {
+	for _, c := range r.reads {
 		if i >= c.first && i < c.first+c.n && c.past {
 			return true
 		}
@@ -221,7 +222,7 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 	if r.moving == 0 || !x.known || tr.H == 0 {
 		return 0, false
 	}
-	tol := x.close(tr.T1)
+	tol := x.rec.close(tr.T1)
 	read := func(i int, theta float64) float64 {
 		t := math.FMA(theta, tr.H, tr.T)
 		y := tr.Y1
@@ -244,7 +245,7 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 		for k := 1; k <= samples; k++ {
 			hi := float64(k) / samples
 			gap, by := x.edge(i, read(i, hi))
-			if gap < 0 || by <= tol && k == samples || x.guarded(i, gap) {
+			if gap < 0 || by <= tol && k == samples || x.rec.guarded(i, gap) {
 				lo = hi
 				continue
 			}
@@ -314,7 +315,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 		return false, nil
 	}
 	x.taus(s.T1, s.Y1)
-	tol := x.close(s.T1)
+	tol := x.rec.close(s.T1)
 	order := math.MaxInt
 	for i, from := range r.delays {
 		if !from.moves {
@@ -329,7 +330,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 		if up := x.reg[i] + 1; gap < 0 && up < len(r.gaps) && s.T1-tau >= r.gaps[up].t-tol {
 			gap = up // rounding has kept it from being met
 		}
-		if gap < 0 || by > 4*tol && !x.guarded(i, gap) {
+		if gap < 0 || by > 4*tol && !x.rec.guarded(i, gap) {
 			continue
 		}
 		r.crossed = append(r.crossed, crossed{s.T1, len(r.steps) - 1, gap, i})
@@ -351,9 +352,9 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 }
 
 // crossedAt returns the crossings of jumps at t.
-func (x *Worker) crossedAt(t float64) []crossed {
-	list := x.rec.crossed
-	tol := near(t, t-x.rec.start)
+func (r *Record) crossedAt(t float64) []crossed {
+	list := r.crossed
+	tol := near(t, t-r.start)
 	i, _ := slices.BinarySearchFunc(list, t-tol, func(c crossed, t float64) int { return cmp.Compare(c.t, t) })
 	j := i
 	for j < len(list) && list[j].t <= t+tol {
@@ -374,7 +375,7 @@ func (x *Worker) aside(c crossed, f func()) {
 
 // pace returns how fast the time that a delay reads moves before a crossing, and the slopes of its delay by state and
 // time, in lanes that are all alike. Cotangents that gather in the model are those of a delay moved by 1 at the end.
-func (x *Worker) pace(c crossed, t float64, y []float64) float64 {
+func pace(x *Worker, c crossed, t float64, y []float64) float64 {
 	z := x.w.Size()
 	k := make([]float64, z.N+z.Q)
 	x.aside(c, func() { x.Eval(t, y, k) })
@@ -391,21 +392,21 @@ func (x *Worker) pullTau(i int, t float64, y, w []float64) {
 	clear(x.taub)
 	copy(x.taub[x.rec.delays[i].at*x.l:], w)
 	copy(x.mover.y, y[:x.n])
-	x.w.DelaysPull(t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
+	system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 }
 
 // crossPush is LeapPush for the delays that move.
 func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
-	for _, c := range x.crossedAt(t) {
+	for _, c := range x.rec.crossedAt(t) {
 		if !x.rec.gaps[c.gap].jump {
 			continue
 		}
-		diff := x.differenceAt(c, t, y)
+		diff := differenceAt(x, c, t, y)
 		at := x.rec.delays[c.delay].at * l
 		moved, still := make([]float64, len(x.taud)), make([]float64, len(x.taud))
 		ydir := make([]float64, len(x.mover.yb))
-		x.w.DelaysPush(t, y, make([]float64, l), ydir, still) // by params alone
+		system.DelaysPush(x.w, t, y, make([]float64, l), ydir, still) // by params alone
 		k := make([]float64, len(diff))
 		x.aside(c, func() { x.Eval(t, y, k) })
 		for e := range x.n {
@@ -413,11 +414,11 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 				ydir[e*l+j] = k[e]
 			}
 		}
-		x.w.DelaysPush(t, y, x.ones, ydir, moved)
+		system.DelaysPush(x.w, t, y, x.ones, ydir, moved)
 		clear(ydir)
 		copy(ydir, yd[:x.n*l])
 		whole := make([]float64, len(moved))
-		x.w.DelaysPush(t, y, td, ydir, whole)
+		system.DelaysPush(x.w, t, y, td, ydir, whole)
 		for j := range l {
 			rate := 1 - (moved[at+j] - still[at+j])
 			dg := td[j] - whole[at+j]
@@ -439,12 +440,12 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 // crossPull transposes crossPush.
 func (x *Worker) crossPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
-	for _, c := range x.crossedAt(t) {
+	for _, c := range x.rec.crossedAt(t) {
 		if !x.rec.gaps[c.gap].jump {
 			continue
 		}
-		diff := x.differenceAt(c, t, y)
-		rate := x.pace(c, t, y)
+		diff := differenceAt(x, c, t, y)
+		rate := pace(x, c, t, y)
 		w := make([]float64, l)
 		for j := range l {
 			for e, v := range diff {
@@ -471,7 +472,7 @@ func (x *Worker) crossPull(t float64, y, yb, fb, tb []float64) {
 }
 
 // differenceAt writes f before a crossing at t minus f behind it.
-func (x *Worker) differenceAt(c crossed, t float64, y []float64) []float64 {
+func differenceAt(x *Worker, c crossed, t float64, y []float64) []float64 {
 	z := x.w.Size()
 	before, behind := make([]float64, z.N+z.Q), make([]float64, z.N+z.Q)
 	x.Eval(t, y, behind)

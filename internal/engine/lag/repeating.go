@@ -114,7 +114,7 @@ func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.S
 	x := m.x
 	m.Remembering.Pull(f, s, c)
 	i := x.step
-	if s.H == 0 || !x.sown(i) {
+	if s.H == 0 || !sown(x, i) {
 		return
 	}
 	own := func(v []float64) []float64 { return append([]float64(nil), v...) }
@@ -123,7 +123,7 @@ func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.S
 	y0, t0, h := own(c.Y0), own(c.T0), own(c.H)
 	first := largest(x.seeds[i])
 	for range repeats {
-		if !x.sown(i) || largest(x.seeds[i]) <= float64(0x1p-60*first) {
+		if !sown(x, i) || largest(x.seeds[i]) <= float64(0x1p-60*first) {
 			break
 		}
 		x.Sow(i, s, m.Remembering)
@@ -134,7 +134,7 @@ func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.S
 			add(h, c.H)
 		}
 	}
-	if x.sown(i) {
+	if sown(x, i) {
 		x.seeds[i].Sown = false
 	}
 	copy(c.Y0, y0)
@@ -150,7 +150,7 @@ func add(to, v []float64) {
 }
 
 // sown reports whether anything was read of step i.
-func (x *Worker) sown(i int) bool { return i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown }
+func sown(x *Worker, i int) bool { return i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown }
 
 // largest returns the largest cotangent of the rows of a step.
 func largest(s *solvers.Seeds) (most float64) {
