@@ -148,6 +148,18 @@ func (c *Comparison) Set(set ...Assignment) error {
 	return c.engine.Set(list...)
 }
 
+// SetIn is Set for the random effects of one experiment, "" for a model without any.
+func (c *Comparison) SetIn(experiment string, set ...Assignment) error {
+	list, err := c.model.converted(set)
+	if err != nil {
+		return err
+	}
+	return c.engine.SetIn(experiment, list...)
+}
+
+// Effects makes a Run and returns how the random effects of every experiment that has data are distributed.
+func (c *Comparison) Effects(ctx context.Context) ([]Effects, error) { return c.engine.Effects(ctx) }
+
 // Run makes the runs of all experiments and fills in the Groups. A run that fails is an error, and so is a prediction
 // without a value.
 func (c *Comparison) Run(ctx context.Context) error { return c.engine.Run(ctx) }

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"odes.dev/odes/data"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/typecheck"
 )
 
@@ -28,6 +30,11 @@ type ParseOptions struct {
 	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each
 	// table has them once for each combination of texts in it.
 	Times []float64
+	// Doses, if not nil, are another regimen: they take the place of the doses of the Experiment, or of those
+	// of a model without experiments, in the table of its doses item. Measurements stay. What Doses has no
+	// column for, a dose takes from the one of the subject before it, or from its first. data.ReadTable reads
+	// them from a file.
+	Doses *data.Table
 	// Done, once closed, ends parsing, checking and compiling soon, with context.Canceled: the Done() of a context.
 	Done <-chan struct{}
 }
@@ -38,6 +45,9 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
 	list.While(opts.Done)
+	if opts.Doses != nil {
+		return redosed(name, text, opts, &list)
+	}
 	checked, parsed := compile.Text(name, text, typecheck.Env{
 		Files: opts.Files, Experiment: opts.Experiment, Times: opts.Times,
 	}, &list)
@@ -62,6 +72,33 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 		}
 		return Parse(checked.Source.Name(), checked.Source.Text()+"\n"+item+"\n", opts)
 	}}, nil
+}
+
+// redosed is Parse with other doses, which are put into the table of the model before it is read.
+func redosed(name, text string, opts ParseOptions, list *diag.List) (*Model, error) {
+	doses := opts.Doses
+	env := typecheck.Env{Files: opts.Files, Experiment: opts.Experiment}
+	file, files, err := compile.Redosed(name, text, env, doses, list)
+	if err != nil {
+		list.Errorf(typecheck.CodeData, source.Span{}, "other doses: %v", err)
+	}
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	opts.Files, opts.Doses = files, nil
+	m, err := Parse(file.Name(), file.Text(), opts)
+	if found := diag.Of(err); found != nil {
+		for _, d := range found {
+			list.Add(d)
+		}
+		list.Notef(typecheck.CodeData, source.Span{}, "rows of the table are counted with the doses of %s in the "+
+			"place of others", doses.Name)
+		return nil, list.Err()
+	}
+	if err == nil {
+		m.engine.Notes = append(list.All(), m.engine.Notes...)
+	}
+	return m, err
 }
 
 // ParseFile compiles the model in the file at path. If the file cannot be read, the error is a

@@ -13,6 +13,9 @@ type Population = result.Population
 // Subject is what one subject of a population contributes, with its random effects.
 type Subject = result.Subject
 
+// Effects says how the random effects of an experiment are distributed.
+type Effects = result.Effects
+
 // RandomEffects returns the names of the random effects, in file order; nil for a model without.
 func (m *Model) RandomEffects() (names []string) {
 	for _, r := range m.engine.Checked.Randoms {

@@ -47,7 +47,11 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(papers) < 3 {
 		t.Fatalf("found %d models of papers: %v", len(papers), err)
 	}
-	models = append(models, papers...)
+	populations, err := filepath.Glob(filepath.Join("populations", "*", "*.ode"))
+	if err != nil || len(populations) < 3 {
+		t.Fatalf("found %d models of populations: %v", len(populations), err)
+	}
+	models = append(append(models, papers...), populations...)
 	for _, path := range models {
 		base := strings.TrimSuffix(path, ".ode")
 		t.Run(filepath.Base(base), func(t *testing.T) {

@@ -240,7 +240,7 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 		most := 0.0
 		exact := len(g.T) > 0
 		for k := range g.T {
-			row := predictionOf(g, k)
+			row := PredictionOf(g, k)
 			sd := float64(row.Scatter * m.factor)
 			exact = exact && sd < float64(e.comparison.RTol*math.Abs(row.Value))
 			most = max(most, sd)

@@ -452,7 +452,7 @@ func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
 		for k := range g.T {
 			t := rowOf(g, k)
 			nll += t.square*t.square/2 + t.rest
-			row := predictionOf(g, k)
+			row := PredictionOf(g, k)
 			if m.cov != nil {
 				by = by[:0]
 				for _, i := range m.keep {

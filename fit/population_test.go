@@ -84,9 +84,6 @@ func references(t *testing.T) []reference {
 // independent programs.
 func TestPopulations(t *testing.T) {
 	for _, c := range references(t) {
-		if strings.Contains(c.Text, "by D.OCC") {
-			continue // this version has no random effects of occasions
-		}
 		for method, want := range c.Results {
 			text := c.Text + "\n" + strings.Replace(c.Solver, "METHOD", method, 1) + "\n"
 			m := populationModel(t, text)

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes"
 )
 
-// predictionOf returns row k of g, without a standard error.
-func predictionOf(g *odes.Compared, k int) Prediction {
+// PredictionOf returns row k of g, without a standard error.
+func PredictionOf(g *odes.Compared, k int) Prediction {
 	sd, residual := scatter(g, k)
 	if g.Below[k] {
 		residual = math.NaN()
@@ -43,7 +43,7 @@ func Predict(ctx context.Context, m *odes.Model, opts odes.Options) ([]Predictio
 	var list []Prediction
 	for i := range c.Groups {
 		for k := range c.Groups[i].T {
-			list = append(list, predictionOf(&c.Groups[i], k))
+			list = append(list, PredictionOf(&c.Groups[i], k))
 		}
 	}
 	return list, nil

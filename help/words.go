@@ -139,7 +139,7 @@ var codes = map[string]string{
 	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations " +
 		"hold, at " +
 		"the start or after an event: give a better guess.",
-	"missing-item":      "A model needs time and at least one state; a param needs a value.",
+	"missing-item":      "A model needs time, and a state or, where nothing moves, an output; a param needs a value.",
 	"missing-operator":  "There is no multiplication without a sign: write 2*k.",
 	"nested-too-deeply": "The expression is nested too deeply.",
 	"no-influence":      "Nothing depends on this param, so all its derivatives are 0.",

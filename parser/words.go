@@ -406,7 +406,8 @@ var inside = []Word{
 		Form: "random e_CL ~ normal(0, w_CL), e_V ~ normal(0, w_V)",
 		Text: "Random effects: numbers that every experiment of `experiment subject from D by D.id` has for itself, " +
 			"and that nll() integrates over, as `solver { marginal = focei }` says. Standard deviations may be " +
-			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`.",
+			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`. With `by D.OCC` " +
+			"there is a value for each occasion.",
 	},
 	{
 		Name: "where", Kind: FreeWord, In: "experiment observe",

@@ -15,7 +15,9 @@ type Population struct {
 
 // Subject is what one subject contributes, with its random effects.
 type Subject struct {
-	Name         string
+	Name string
+	// Lacks tells which random effects the subject does not have, since no row is of their occasion; nil for none.
+	Lacks        []bool
 	Value, OFV   float64
 	Measurements int
 	// Mode has the most probable random effects given the data and the params (NONMEM's ETAs, or EBEs), and Errors
@@ -39,7 +41,7 @@ func (p *Population) Shrinkage() []float64 {
 		n, sum, square, omega := 0.0, 0.0, 0.0, 0.0
 		for i := range p.Subjects {
 			s := &p.Subjects[i]
-			if s.Mode == nil {
+			if s.Mode == nil || s.Lacks != nil && s.Lacks[k] {
 				continue
 			}
 			n++
@@ -51,4 +53,22 @@ func (p *Population) Shrinkage() []float64 {
 		out[k] = 1 - math.Sqrt(variance*n/omega)
 	}
 	return out
+}
+
+// Effects says how the random effects of an experiment are distributed: normally around zero.
+type Effects struct {
+	Experiment string
+	Names      []string  // in file order
+	Sizes      []int     // how many elements each has
+	Elements   []string  // the names of all elements
+	Omega      []float64 // their covariances, [elements][elements]
+	Root       []float64 // lower triangular: Omega = Root·Rootᵀ
+}
+
+// Each calls f with the name of each random effect and its values among all of an experiment.
+func (e *Effects) Each(values []float64, f func(name string, values []float64)) {
+	for i, name := range e.Names {
+		f(name, values[:e.Sizes[i]])
+		values = values[e.Sizes[i]:]
+	}
 }

@@ -1,5 +1,6 @@
 // Package simulate draws data from the noise of a model: at the rows of its tables, with what is missing and what is
-// below limits as these have it, and with params as the model has them or drawn from their priors.
+// below limits as these have it, and with params as the model has them or drawn from their priors. Of a population, the
+// random effects of each subject are drawn first.
 //
 // Each number has its place in a stream of its own, by the seed, the number of the replicate, the name of the
 // observation and the row. So numbers of threads, other observations and more replicates change none of them.
@@ -30,6 +31,10 @@ type Result struct {
 	// Table is the table as the model declares it, but for the columns that are observed: Observed tells which.
 	Table    odes.DataTable
 	Observed []bool
+	// EffectNames are the names of the elements of random effects, and Subject has the experiment of each row of the
+	// table, "" for none; nil for a model without random effects.
+	EffectNames []string
+	Subject     []string
 	// Replicates are in order, without those that have no data.
 	Replicates []Replicate
 }
@@ -45,6 +50,14 @@ type Replicate struct {
 	Number int         // from 1
 	Data   [][]float64 // for each observed column, in the order of the table: a number for each row; NaN: missing
 	Params []Param     // what was drawn from priors
+	// Effects are the random effects of the subjects that have data, in file order.
+	Effects []Drawn
+}
+
+// Drawn are the random effects of a subject.
+type Drawn struct {
+	Experiment string
+	Values     []float64 // of EffectNames, in their order
 }
 
 // Param is a value of a param, or of an element of one.
@@ -67,10 +80,6 @@ func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error)
 	if err := m.ReadSettings("simulate", opts, &s); err != nil {
 		return nil, err
 	}
-	if names := m.RandomEffects(); len(names) > 0 {
-		return nil, fmt.Errorf("the model has random effects (%s), which are not drawn in this version: data would "+
-			"lack what differs between subjects", strings.Join(names, ", "))
-	}
 	if s.Times != nil {
 		whole, err := m.AtTimes(s.Times)
 		if err != nil {
@@ -92,10 +101,16 @@ func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error)
 	if first == nil {
 		return nil, ErrNothing
 	}
+	if j.random = len(m.RandomEffects()) > 0; j.random {
+		if j.effects, err = first.Effects(ctx); err != nil {
+			return nil, err
+		}
+	}
 	out := &Result{Status: "ok", Settings: s}
 	if err := j.choose(first, out); err != nil {
 		return nil, err
 	}
+	j.assign(first, out)
 	return out, j.all(ctx, first, out)
 }
 
@@ -104,7 +119,9 @@ type job struct {
 	model    *odes.Model
 	opts     odes.Options
 	settings keys.Simulate
-	priors   []odes.Draw // what is drawn, those first that others depend on
+	priors   []odes.Draw    // what is drawn, those first that others depend on
+	effects  []odes.Effects // how random effects are distributed, at the params of the model
+	random   bool           // the model has random effects
 	table    string
 	columns  []int // that are observed
 	rows     int
@@ -169,11 +186,7 @@ func (j *job) choose(c *odes.Comparison, out *Result) error {
 func (j *job) all(ctx context.Context, first *odes.Comparison, out *Result) error {
 	n := j.settings.Replicates
 	list, failures := make([]*Replicate, n), make([]error, n)
-	runs := 1 // of the model
-	if j.settings.Prior {
-		runs = n
-	}
-	if runs == 1 {
+	if !j.settings.Prior && !j.random { // one run is that of all
 		if err := first.Run(ctx); err != nil {
 			return err
 		}
@@ -260,11 +273,27 @@ func (j *job) replicate(ctx context.Context, c *odes.Comparison, i int) (*Replic
 	if err := c.Set(set...); err != nil {
 		return nil, err
 	}
+	effects, err := j.subjects(ctx, c, i)
+	if err != nil {
+		return nil, with(params, err)
+	}
 	c.Forget() // results do not depend on what was run before
 	if err := c.Run(ctx); err != nil {
-		return nil, fmt.Errorf("with %s: %w", written(params), err)
+		return nil, with(params, err)
 	}
-	return j.draw(c, i, params)
+	r, err := j.draw(c, i, params)
+	if err == nil {
+		r.Effects = effects
+	}
+	return r, err
+}
+
+// with says in an error with which params it came up.
+func with(params []Param, err error) error {
+	if len(params) == 0 {
+		return err
+	}
+	return fmt.Errorf("with %s: %w", written(params), err)
 }
 
 func written(params []Param) string {

@@ -249,14 +249,20 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("the first in the navigation is %q", got)
 	}
 	b.shot("home")
-	if n := value[int](b, `document.querySelectorAll(".highlight-odes span.kd").length`); n < 10 {
-		t.Errorf("the model of the home page has %d coloured words", n)
+	if n := value[int](b, `document.querySelectorAll(".copy-button").length`); n != 3 {
+		t.Errorf("the home page has %d commands with a button that copies them", n)
+	}
+	if n := value[int](b, `document.querySelectorAll(".home-picture animate").length`); n == 0 {
+		t.Error("the picture of the home page does not move")
 	}
 
 	b.click(`.sidebar-tree a[href$="tutorial.html"]`, "/docs/tutorial.html")
 	b.shot("tutorial")
 	b.click(`.sidebar-tree a[href$="language.html"]`, "/docs/language.html")
 	b.shot("language")
+	if n := value[int](b, `document.querySelectorAll(".highlight-odes span.kd").length`); n < 10 {
+		t.Errorf("models of the manual have %d coloured words", n)
+	}
 	b.click(`.sidebar-tree a[href$="man/odes.html"]`, "/docs/man/odes.html")
 	b.click(`article a[href="odes-sens.html"]`, "/docs/man/odes-sens.html")
 	b.shot("manual")

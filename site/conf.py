@@ -33,6 +33,7 @@ html_extra_path = [".build/content/_models"]  # models that the playground fetch
 html_css_files = ["site.css", "playground/playground.css"]
 html_js_files = [("pages.js", {"defer": "defer"})]
 html_favicon = "static/logo.svg"
+html_search_scorer = str(here / "scorer.js")
 html_copy_source = False
 html_use_index = False
 html_show_sphinx = False

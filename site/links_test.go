@@ -132,7 +132,8 @@ func TestComplete(t *testing.T) {
 	all := documents(t)
 	root := os.DirFS("..")
 	pages := map[string]string{
-		"README.md": "index.html", "docs/*.md": "docs/*.html", "docs/man/*.1": "docs/man/*.html",
+		"README.md": "docs/readme.html", "docs/*.md": "docs/*.html", "docs/how/*.md": "docs/how/*.html",
+		"docs/man/*.1":         "docs/man/*.html",
 		"examples/*/README.md": "examples/*/index.html", "examples/papers/*/README.md": "examples/papers/*/index.html",
 		"sens/sens.go": "api/sens.html", "tape/tape.go": "api/tape.html",
 	}

@@ -30,14 +30,7 @@ func (s *site) addPlayground() error {
 	page := strings.Replace(playground, "EXAMPLES", options.String(), 1)
 	text := "---\nhide-toc: true\n---\n\n# Playground\n\n```{raw} html\n" + page + "```\n" + aboutPlayground
 	s.add("", "playground.md", text)
-	s.target["playground.md"] = "playground.md" // the invitation below leads there
-	for _, p := range s.pages {
-		if first := firstParagraph(p.text); p.target == "index.md" && first != "" {
-			const invitation = "To try it without an installation, move the params of a model in the " +
-				"**[playground](playground.md)**."
-			p.text = strings.Replace(p.text, first, first+"\n\n"+invitation, 1)
-		}
-	}
+	s.target["site/playground.md"] = "playground.md" // the home page leads there
 	return nil
 }
 

@@ -316,7 +316,9 @@ func TestBrowserPlayground(t *testing.T) {
 // TestBrowserPlaygroundLinks: models of documents and examples open in the playground.
 func TestBrowserPlaygroundLinks(t *testing.T) {
 	b := open(t)
-	for _, page := range []string{"/index.html", "/docs/tutorial.html", "/examples/bounce/index.html"} {
+	for _, page := range []string{
+		"/docs/how/dose-response.html", "/docs/tutorial.html", "/examples/bounce/index.html",
+	} {
 		b.visit(page)
 		b.wait("there is a link", `document.querySelector("a.open-in-playground")`)
 		leave(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS("a.open-in-playground")),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,11 @@ import (
 	"slices"
 	"strings"
 )
+
+// home is the home page.
+//
+//go:embed home.md
+var home string
 
 // A page is one Markdown file of the site.
 type page struct {
@@ -33,25 +39,45 @@ var sections = []struct {
 	caption string
 	entries []string
 }{
-	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
-	{"Use", []string{
-		"docs/language", "docs/events", "docs/dosing", "docs/populations", "docs/delays", "docs/composition",
-		"docs/repl", "docs/fit", "docs/networks", "docs/sample", "docs/simulate", "docs/python", "docs/r", "docs/go",
-		"docs/editors",
-		"docs/limits", "docs/serve",
-		"Manual pages <docs/man/odes>",
-		"Go API <api/index>",
+	{"Learn", []string{
+		"Tutorial <docs/tutorial>", "Install <docs/install>", "Gallery <examples/index>", "Playground <playground>",
+		"Coming from … <docs/from>",
+	}},
+	{"Do", []string{
+		"How do I …? <docs/how/index>",
+		"docs/fit", "docs/sample", "docs/simulate", "docs/ensembles", "docs/populations", "docs/dosing", "docs/control",
+		"docs/networks", "docs/steady", "docs/delays", "docs/composition", "docs/repl", "docs/python", "docs/r",
+		"docs/go", "docs/import", "docs/export", "docs/editors", "docs/serve", "docs/cluster",
+	}},
+	{"Look up", []string{
+		"docs/language", "docs/events", "Messages <docs/faq>", "docs/glossary", "Manual pages <docs/man/odes>",
+		"Go API <api/index>", "docs/limits", "docs/compatibility", "CHANGELOG", "Release 0.2.0 <docs/release-0.2.0>",
+		"SECURITY",
 	}},
 	{understand, []string{
+		"docs/why",
 		"docs/methods", "docs/methods-implicit", "docs/methods-linear", "docs/methods-steps", "docs/methods-events",
 		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-measured",
-		"docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
-		"docs/architecture",
+		"docs/precision", "docs/stiff", "docs/families", "docs/benchmarks", "Other programs <bench/peers/README>",
+		"docs/papers", "Overview <docs/readme>", "docs/architecture", "CONTRIBUTING",
 	}},
-	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},
 }
 
 const understand = "Understand"
+
+// parents are pages whose own pages stand below them in the navigation, by what the names of these begin with.
+var parents = map[string]string{"docs/how/index": "docs/how/", "docs/from": "docs/from-"}
+
+// children returns the pages below a page, in order.
+func (s *site) children(parent string) (names []string) {
+	prefix, ok := parents[parent]
+	for _, p := range s.pages {
+		if name := strings.TrimSuffix(p.target, ".md"); ok && name != parent && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 func newSite(root, out string) (*site, error) {
 	if _, err := os.Stat(filepath.Join(root, "README.md")); err != nil {
@@ -79,10 +105,11 @@ func (s *site) addFile(source, target string) error {
 	return nil
 }
 
-// addDocuments adds the home page, which is the README, the documents of the
-// repository's folder and of docs, and what is said of other programs.
+// addDocuments adds the home page, the documents of the repository's folder and of docs, and what is said of other
+// programs.
 func (s *site) addDocuments() error {
-	for _, pattern := range []string{"*.md", "docs/*.md", "bench/peers/README.md"} {
+	s.add("site/home.md", "index.md", home)
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/how/*.md", "bench/peers/README.md"} {
 		names, err := fs.Glob(os.DirFS(s.root), pattern)
 		if err != nil {
 			return err
@@ -90,7 +117,7 @@ func (s *site) addDocuments() error {
 		for _, name := range names {
 			target := name
 			if name == "README.md" {
-				target = "index.md"
+				target = "docs/readme.md"
 			}
 			if err := s.addFile(name, target); err != nil {
 				return err
@@ -114,6 +141,14 @@ func (s *site) writePages() error {
 		if p.target == "index.md" {
 			text += s.navigation()
 		}
+		if below := s.children(strings.TrimSuffix(p.target, ".md")); len(below) > 0 {
+			for i, name := range below {
+				below[i] = "/" + name
+			}
+			var b strings.Builder
+			toctree(&b, "", below)
+			text += b.String()
+		}
 		if err := s.write(p.target, text); err != nil {
 			return err
 		}
@@ -131,6 +166,11 @@ func (s *site) navigation() string {
 	for _, section := range sections {
 		for _, e := range section.entries {
 			named[entryPage(e)] = true
+		}
+	}
+	for parent := range parents {
+		for _, name := range s.children(parent) {
+			named[name] = true
 		}
 	}
 	var b strings.Builder

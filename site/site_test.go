@@ -31,8 +31,8 @@ func TestRewrite(t *testing.T) {
 	}
 	code := "`[x](y)` and\n```\n[x](y)\n```\n    [x](y)\n"
 	for _, c := range []struct{ from, text, want, err string }{
-		{"docs/a.md", "see [it](../README.md#run), [b](a.md).", "see [it](../index.md#run), [b](a.md).", ""},
-		{"README.md", "![f](bench/x.ode)", "![f](bench/x.ode)", ""},
+		{"docs/a.md", "see [it](../README.md#run), [b](a.md).", "see [it](readme.md#run), [b](a.md).", ""},
+		{"README.md", "![f](bench/x.ode)", "![f](../bench/x.ode)", ""},
 		{"README.md", "[g](https://go.dev) [h](#here)", "[g](https://go.dev) [h](#here)", ""},
 		{"docs/a.md", "[x[1]](../bench/x.ode)", "[x[1]](../bench/x.ode)", ""},
 		{"docs/a.md", "the [folder](../bench)", "the folder", ""},
@@ -48,7 +48,7 @@ func TestRewrite(t *testing.T) {
 		if err := s.addDocuments(); err != nil {
 			t.Fatal(err)
 		}
-		target := strings.ReplaceAll(c.from, "README", "index")
+		target := strings.ReplaceAll(c.from, "README", "docs/readme")
 		got, err := s.rewrite(&page{c.from, target, c.text})
 		switch {
 		case c.err != "":

@@ -32,10 +32,12 @@ var chebyshevLadder = []int{5, 7, 10, 14, 20, 28, 39, maxChebyshevStages}
 // and y₁ = Y_s. All of these are rational, so the method is a table like that of any explicit method; its figures are
 // given to sixty decimals. The estimate is 4/5 (y₀ - y₁) + 2/5 h (f₀ + f₁).
 var chebyshevFamily = Family{
-	Name:     "Runge–Kutta–Chebyshev",
-	Doc:      "Explicit methods whose stages serve stability along the negative real axis instead of order.",
-	Methods:  []*Spec{adaptiveChebyshev()},
-	Settings: []MethodSetting{{Name: "stages", Doc: "fixes the stages of method = rkc2", Not: "has its own"}},
+	Name:    "Runge–Kutta–Chebyshev",
+	Doc:     "Explicit methods whose stages serve stability along the negative real axis instead of order.",
+	Methods: []*Spec{adaptiveChebyshev()},
+	Settings: []MethodSetting{
+		{Name: "stages", Doc: "fixes the stages of method = rkc2", Not: "has its own"},
+	},
 	With: func(m *Spec, values map[string]float64) (*Spec, error) {
 		s := values["stages"]
 		if !(s >= minChebyshevStages && s <= maxChebyshevStages) || s != math.Trunc(s) {

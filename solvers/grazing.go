@@ -30,7 +30,9 @@ func (s *Solver) brink(was []float64) {
 			s.blur(0x1p-52)
 		}
 		if rho <= float64(4*math.Abs(s.rhoP[i]-s.rho[i])) {
-			s.warn(Warning{Kind: Brink, T: s.t, Name: s.guardName(i), Other: s.lastEvent(), Value: rho, Instant: -1})
+			s.warn(Warning{
+				Kind: Brink, T: s.t, Name: s.guardName(i), Other: s.lastEvent(), Value: rho, Instant: -1,
+			})
 		}
 	}
 }
@@ -46,7 +48,9 @@ func (s *Solver) dispute(seen float64) {
 	for i := range s.guards {
 		g := &s.guards[i]
 		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			s.warn(Warning{Kind: Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen})
+			s.warn(Warning{
+				Kind: Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
+			})
 			return
 		}
 	}
@@ -187,7 +191,9 @@ func (s *Solver) turned() {
 				continue
 			}
 		}
-		s.warn(Warning{Kind: NearMiss, T: tr.T + turn, Name: s.guardName(i), Instant: -1, Value: max(lowest, 0)})
+		s.warn(Warning{
+			Kind: NearMiss, T: tr.T + turn, Name: s.guardName(i), Instant: -1, Value: max(lowest, 0),
+		})
 	}
 	m.until, m.gap = tr.T1, float64((1-s.Nodes[s.N-1])*tr.H)
 	for i := range s.guards {

@@ -203,7 +203,9 @@ func (g *denseDuals) reap() *denseDuals {
 // sowDual is sow together with its tangent, where the step moves by d and the time by td; kd are the tangents of the
 // rows of K. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
 // Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
-func (r *stageWork) sowDual(g *denseDuals, s *Step, d *StepTangent, theta float64, td, kd []float64, w, tb Dual) {
+func (r *stageWork) sowDual(
+	g *denseDuals, s *Step, d *StepTangent, theta float64, td, kd []float64, w, tb Dual,
+) {
 	n, l := r.n, r.l
 	r.weigh(theta)
 	if !g.seeded {

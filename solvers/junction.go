@@ -114,7 +114,9 @@ func (s *Solver) inStep() {
 			continue
 		}
 		s.interpolate(s.trial, b.h/s.trial.H)
-		s.junction(Junction{T: s.trial.T + b.h, Y: slices.Clone(s.yi), D: s.d, M: [2][]float64{s.m, s.m}})
+		s.junction(Junction{
+			T: s.trial.T + b.h, Y: slices.Clone(s.yi), D: s.d, M: [2][]float64{s.m, s.m},
+		})
 	}
 	s.flips = s.flips[:0]
 }

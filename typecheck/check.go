@@ -18,6 +18,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/inference"
 )
 
 // Env is what a model may read besides its own text.
@@ -99,7 +100,7 @@ type checker struct {
 	demands  []demand
 	assumed  map[string]inferred // of symbols, by this pass
 	inferred map[string]inferred // by earlier passes
-	refused  []refusal           // by this pass
+	refused  []inference.Refusal // by this pass
 	mixtures map[[2]string]bool  // pairs of units of one kind that the file writes in one unit
 	anyUnits bool                // the file writes some unit
 
@@ -269,6 +270,7 @@ func (c *checker) run() {
 	if c.variant != nil {
 		c.chooseRows()
 		giveDoses(c)
+		switchOccasions(c)
 		tiesOfEvents(c)
 		if c.variant.alone {
 			c.checkPriors()

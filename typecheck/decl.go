@@ -282,6 +282,7 @@ func (c *checker) resolveVariable(e *entity) {
 	if sym.Random = c.randoms[e] != nil; v.Prior != nil && e.kind == paramName && !sym.Random {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
 	}
+	holdOccasions(c, e)
 }
 
 func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
@@ -600,10 +601,10 @@ func (c *checker) listSymbols() {
 			c.model.Lets = append(c.model.Lets, named)
 		}
 	}
-	hasTime, hasState := false, false
+	hasTime, hasState := false, len(c.reports) > 0
 	for _, e := range c.order {
 		hasTime = hasTime || e.kind == timeName
-		hasState = hasState || e.kind == stateName
+		hasState = hasState || e.kind == stateName || e.output
 	}
 	if len(c.file.Items) == 0 && !c.unparsed {
 		c.errorf(CodeMissing, c.wholeFile(), "the model is empty; `odes new` writes one to start from")
@@ -613,6 +614,6 @@ func (c *checker) listSymbols() {
 		c.errorf(CodeMissing, c.wholeFile(), "the model has no time; add: time t from 0 to 10")
 	}
 	if !hasState && !c.unparsed {
-		c.errorf(CodeMissing, c.wholeFile(), "the model has no state; add: state x = 1, and its equation x' = …")
+		c.errorf(CodeMissing, c.wholeFile(), "the model has no state; add: state x = 1 and x' = …, or output y = …")
 	}
 }

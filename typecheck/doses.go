@@ -380,6 +380,7 @@ func giveDoses(c *checker) {
 				t.from.anyColumn()).Relate(t.Span, "declared here")
 			continue
 		}
+		t.Occasions = c.occasions
 		if e := regimen.Give(giver{writer{c}, t.from, t.At}, t.Table, rows); e != nil {
 			c.early = append(c.early, e)
 		}

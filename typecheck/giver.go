@@ -55,6 +55,9 @@ func (g giver) Said(l *regimen.Line, rows *regimen.Rows, word, what string) (mod
 	d := &dose{Rows: rows, from: g.from, chosen: true}
 	x := g.place()
 	x.dose = d
+	if len(g.occasions) > 0 {
+		x.place = placeOccasion
+	}
 	if g.variant != nil {
 		for _, name := range sortedKeys(g.variant.overrides) {
 			it := g.variant.overrides[name]
@@ -72,7 +75,7 @@ func (g giver) Said(l *regimen.Line, rows *regimen.Rows, word, what string) (mod
 			x = x.with(name, v, it.Name.Span)
 		}
 	}
-	v := g.expr(x, e)
+	v := ofRecord(g.checker, g.from, d, g.expr(x, e))
 	if isBad(v) || !g.numeric(v, word, v.Span()) {
 		return nil, false
 	}
@@ -96,6 +99,9 @@ func (g giver) Said(l *regimen.Line, rows *regimen.Rows, word, what string) (mod
 func readEarly(c *checker, rows *rowsOf, v model.Expr) model.Expr {
 	if rows.fixed > 0 {
 		return v
+	}
+	for _, o := range c.occasions {
+		v = o.OfRows(writer{c}, rows.from.Table, rows.rows, v)
 	}
 	return regimen.Read(c.early, rows.from.Table, rows.rows, v)
 }

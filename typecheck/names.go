@@ -350,6 +350,9 @@ func (c *checker) name(x context, id ast.Ident) model.Expr {
 	if e.held != nil && x.place.allow&model.UsesDiscrete != 0 {
 		return model.Seal(&model.Ref{Base: model.NewBase(e.held.Type, id.Span), Sym: e.held})
 	}
+	if ofOccasion(c, x, id, e) {
+		return bad(id.Span)
+	}
 	r := e.current(id.Span)
 	c.checkLimit(x, id, r)
 	return r

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // A random effect is a param of the models of experiments, which is zero in the model itself. What runs make of its
@@ -12,6 +13,8 @@ import (
 type drawnOfPass struct {
 	priors  []prior
 	randoms map[*entity]*ast.Var // the declarations of random effects
+	// occasions are those that have a value for each entry of a column.
+	occasions []*regimen.Occasions
 }
 
 // enterRandom notes that a name is a random effect.
@@ -35,11 +38,12 @@ func checkRandoms(c *checker) {
 		if v == nil || e.sym == nil || isBad(e.sym.Value) {
 			continue
 		}
-		if v.By != nil {
-			c.unavailable(v.By.Pos(), "a random effect for each occasion (`by`)")
-			continue
-		}
 		r := &model.Random{Sym: e.sym, Span: v.Span}
+		if o := occasionsOf(c, e); o != nil {
+			r.Column, r.Entries, r.Present = o.Table.Name+"."+o.Table.Columns[o.Column], o.Entries, o.Present
+		} else if v.By != nil {
+			continue // reported
+		}
 		call, is := strip(v.Prior).(*ast.Call)
 		if n, ok := strip(orEmpty(funOf(call))).(*ast.Name); is && ok && n.Name == "mvnormal" {
 			r.Matrix, r.Scale = true, covariances(c, e, call)
@@ -94,6 +98,9 @@ func deviation(c *checker, e *entity, dist ast.Expr) model.Expr {
 // covariances returns the matrix of mvnormal(Omega); nil after an error.
 func covariances(c *checker, e *entity, call *ast.Call) model.Expr {
 	shape := e.sym.Type.Shape
+	if e.held != nil {
+		shape = e.held.Type.Shape
+	}
 	if len(call.Args) != 1 || len(call.For) > 0 || len(shape) != 1 {
 		c.errorf(CodeArguments, call.Span, "random effects with covariances are a vector, and a matrix of params: "+
 			"random e[2] ~ mvnormal(Omega), with param Omega[2,2] = [[0.1, 0], [0, 0.1]]")

@@ -259,7 +259,7 @@ func literals(c *checker, x context, name string, typ types.Type, values []float
 	s source.Span,
 ) model.Expr {
 	value := model.Expr(model.Seal(&model.Const{Base: model.NewBase(typ, s), Data: values}))
-	if c.variant == nil || c.variant.alone || x.place != placeEvent && x.place != placeDose {
+	if c.variant == nil || c.variant.alone || x.place != placeEvent && !ofDose(x.place) {
 		return value
 	}
 	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params,
@@ -268,7 +268,7 @@ func literals(c *checker, x context, name string, typ types.Type, values []float
 	}
 	sym := &model.Symbol{
 		Name: name, Kind: model.ParamSymbol, Type: typ, Span: declared, Value: value, Literal: true,
-		Lo: math.Inf(-1), Hi: math.Inf(1), Still: x.place == placeDose,
+		Lo: math.Inf(-1), Hi: math.Inf(1), Still: ofDose(x.place),
 	}
 	c.model.Params = append(c.model.Params, sym)
 	return model.Seal(&model.Ref{Base: model.NewBase(typ, s), Sym: sym})
@@ -285,7 +285,7 @@ type dose struct {
 func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	d := x.dose
 	whole, known := d.Read[k]
-	if !known || x.place != placeEvent && x.place != placeDose {
+	if !known || x.place != placeEvent && !ofDose(x.place) {
 		values := make([]float64, len(d.List))
 		for i, r := range d.List {
 			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
@@ -299,7 +299,7 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 			}
 		}
 		whole = c.given(x, d.from, k, types.Shape{len(values)}, values, s)
-		if x.place == placeEvent || x.place == placeDose {
+		if x.place == placeEvent || ofDose(x.place) {
 			d.Read[k] = whole
 		}
 	}

@@ -32,6 +32,12 @@ def published(problem):
     return best
 
 
+def described(folder):
+    """The problem's own file: that of its name, or the only one."""
+    named = folder / (folder.name + ".yaml")
+    return named if named.exists() else sorted(folder.glob("*.yaml"))[0]
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("models")
@@ -49,7 +55,7 @@ def main():
         if o.ids and not any(name.startswith(i) for i in o.ids):
             continue
         want, by, seconds = published(problem)
-        yaml = pathlib.Path(o.models) / name / (name + ".yaml")
+        yaml = described(pathlib.Path(o.models) / name)
         count += 1
         before = children()
         p = subprocess.run(

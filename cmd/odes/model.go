@@ -13,11 +13,10 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/base/input"
-	"odes.dev/odes/internal/front/redose"
+	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )
 
@@ -25,6 +24,7 @@ import (
 // notes.
 func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 	bar := c.reading(path, "compiling")
+	var notes diag.List
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
 		if err != nil {
@@ -32,7 +32,7 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		}
 		files := input.Folder(folder, &c.seen)
 		if c.doses != "" {
-			if text, files, err = c.redosed(files, name, text, experiment); err != nil {
+			if name, text, files, err = c.redosed(files, name, text, experiment, &notes); err != nil {
 				return err
 			}
 		}
@@ -47,34 +47,35 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		return nil, status(exitUsage)
 	}
 	if err != nil {
-		if c.doses != "" {
+		if c.doses != "" && diag.Of(err) != nil {
 			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+
-				" in the place of those of "+experiment)
+				" in the place of others")
 		}
 		return nil, c.modelError(err)
 	}
-	c.diagnose(m.Warnings())
+	c.diagnose(append(notes.All(), m.Warnings()...))
 	return m, nil
 }
 
-// redosed returns the text and the files of a model with the doses of --doses.
-func (c *call) redosed(files fs.FS, name, text, experiment string) (string, fs.FS, error) {
-	var list diag.List
-	tree := parser.Parse(source.NewFile(name, text), &list)
-	if list.HasErrors() {
-		return text, files, nil // which are reported when it is compiled
-	}
+// redosed returns the name, the text and the files of a model with the doses of --doses.
+func (c *call) redosed(
+	files fs.FS, name, text, experiment string, notes *diag.List,
+) (string, string, fs.FS, error) {
 	doses, err := data.ReadTable(input.Folder(filepath.Dir(c.doses), &c.seen), filepath.Base(c.doses))
+	var file *source.File
 	if err == nil {
-		text, files, err = redose.Model(tree, files, experiment, doses)
+		env := typecheck.Env{Files: files, Experiment: experiment}
+		file, files, err = compile.Redosed(name, text, env, doses, notes)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, usagef("--doses: there is no file %s", c.doses)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "", nil, usagef("--doses: there is no file %s", c.doses)
+	case err != nil:
+		return "", "", nil, usagef("--doses: %v", err)
+	case notes.HasErrors():
+		return "", "", nil, notes.Err()
 	}
-	if err != nil {
-		return "", nil, usagef("--doses: %v", err)
-	}
-	return text, files, nil
+	return file.Name(), file.Text(), files, nil
 }
 
 // reading is watch while a model is read, but for one that is being typed.

@@ -13,9 +13,9 @@ import (
 
 var updateTutorial = flag.Bool("update-tutorial", false, "write models and outputs into docs/tutorial.md")
 
-// TestTutorial runs the tutorial: a block of odes is one of the files of
-// docs/tutorial, by its model's name, and the block behind a command is what
-// the command prints; behind `odes repl` it is a session, whose entries stand behind "odes> ".
+// TestTutorial types the tutorial into an empty folder: a block that the text before it names is a file, which
+// docs/tutorial has as well, and the block behind a command is what the command prints; behind `odes repl` it is a
+// session, whose entries stand behind "odes> ".
 func TestTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
@@ -29,7 +29,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(folder)
+	t.Chdir(t.TempDir())
 	var out strings.Builder
 	var output, opened string // of the last command; the model of a session
 	models, commands := 0, 0
@@ -49,22 +49,31 @@ func TestTutorial(t *testing.T) {
 					opened, _ = strings.CutPrefix(line, "repl ")
 				}
 			}
-		case strings.HasPrefix(part, "odes\n"):
-			models++
-			name, found := strings.CutPrefix(strings.TrimSpace(part[len("odes\n"):]), "FILE ")
-			if !found {
-				name = modelFile(t, folder, part)
+		case strings.HasPrefix(part, "odes\n"), strings.HasPrefix(part, "text\n"):
+			name := saved.FindStringSubmatch(parts[i-1])
+			if name == nil {
+				t.Fatalf("a block has no name of a file before it:\n%s", part)
 			}
-			model, err := os.ReadFile(filepath.Join(folder, "tutorial", name))
+			kept, err := os.ReadFile(filepath.Join(folder, "tutorial", name[1]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var stdout, stderr bytes.Buffer
-			args := []string{"fmt", "-d", filepath.Join("tutorial", name)}
-			if status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); status != exitDone {
-				t.Errorf("%s is not in standard form:\n%s%s", name, &stdout, &stderr)
+			language, body, _ := strings.Cut(part, "\n")
+			if *updateTutorial {
+				body = string(kept)
 			}
-			part = "odes\n" + string(model)
+			if err := os.WriteFile(name[1], []byte(body), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if language == "odes" {
+				models++
+				var stdout, stderr bytes.Buffer
+				args := []string{"fmt", "-d", name[1]}
+				if status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); status != exitDone {
+					t.Errorf("%s is not in standard form:\n%s%s", name[1], &stdout, &stderr)
+				}
+			}
+			part = language + "\n" + string(kept)
 		case strings.HasPrefix(part, "\nodes> "):
 			part = "\n" + hold(t, opened, part)
 		default:
@@ -75,7 +84,7 @@ func TestTutorial(t *testing.T) {
 		}
 		out.WriteString(part)
 	}
-	if models < 3 || commands < 5 {
+	if models < 4 || commands < 10 {
 		t.Fatalf("found %d models and %d commands: the test checks nothing", models, commands)
 	}
 	if *updateTutorial {
@@ -105,16 +114,4 @@ func hold(t *testing.T, model, transcript string) string {
 		}
 	}
 	return out.String()
-}
-
-// modelFile finds the file of the model that a block shows.
-func modelFile(t *testing.T, folder, block string) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(block, "model ")
-	name, _, _ := strings.Cut(rest, " ")
-	file := strings.ToLower(name) + ".ode"
-	if _, err := os.Stat(filepath.Join(folder, "tutorial", file)); err != nil {
-		t.Fatalf("no file for model %q", name)
-	}
-	return file
 }

@@ -20,7 +20,12 @@ type Random struct {
 	// Scale follows from params: the standard deviation, one or one for each element, or the matrix of covariances.
 	Scale  Expr
 	Matrix bool // Scale is a matrix of covariances
-	Span   source.Span
+	// Column is the column, "D.OCC", of a random effect of occasions, and Entries are what stands in it, in rising
+	// order: the first axis of Sym is theirs. Present says which of them an experiment has; nil in the model itself.
+	Column  string
+	Entries []float64
+	Present []bool
+	Span    source.Span
 }
 
 // Scales reports whether the distribution of a random effect follows from a param.

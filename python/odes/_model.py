@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import os
 import warnings
@@ -78,6 +80,9 @@ class Model:
             folder has none.
         name: what messages call the text.
         experiment: the name of an experiment, for the model of this experiment alone.
+        doses: another regimen for the experiment, or for a model without experiments: the path of a table with TIME,
+            AMT and others, or its columns, ``{"TIME": [0, 12], "AMT": [100, 50]}``. A pandas.DataFrame will do. Its
+            doses take the place of those in the model's table; measurements stay.
 
     The text is read once. Files that it names are read again if the process that computes had to be started anew.
     A model can be used by many threads at once, can be pickled, and works in forked processes.
@@ -94,6 +99,7 @@ class Model:
         folder: Union[str, os.PathLike[str], None] = None,
         name: Optional[str] = None,
         experiment: Optional[str] = None,
+        doses: Union[str, os.PathLike[str], Mapping[str, npt.ArrayLike], None] = None,
     ) -> None:
         if isinstance(source, str) and ("\n" in source or not source.strip()):
             text, called = source, "model.ode"
@@ -101,13 +107,18 @@ class Model:
             path = Path(source)
             text, called = path.read_bytes().decode("utf-8", "replace"), str(path)
             folder = path.parent if folder is None else folder
-        self._load(text, name or called, "" if folder is None else os.path.abspath(folder), experiment or "", 3)
+        place = "" if folder is None else os.path.abspath(folder)
+        self._load(text, name or called, place, experiment or "", None if doses is None else _regimen(doses), 3)
 
-    def _load(self, text: str, name: str, folder: str, experiment: str, level: int) -> None:
-        self._source = (text, name, folder, experiment)
+    def _load(
+        self, text: str, name: str, folder: str, experiment: str, doses: Optional[tuple[str, str]], level: int
+    ) -> None:
+        self._source = (text, name, folder, experiment, doses)
         request: dict[str, Any] = {"op": "open", "text": text, "name": name, "experiment": experiment}
         if folder:
             request["folder"] = folder
+        if doses is not None:
+            request["doses"] = dict(zip(("name", "text"), doses))
         self._open_request = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         self._opened: Optional[tuple[_server.Server, int]] = None
         self._jobs: dict[Any, _Job] = {}
@@ -672,10 +683,26 @@ class Model:
         return head + _table(["", "is", "value", "unit", ""], rows)
 
 
-def _restore(text: str, name: str, folder: str, experiment: str) -> Model:
+def _restore(
+    text: str, name: str, folder: str, experiment: str, doses: Optional[tuple[str, str]] = None
+) -> Model:
     m = Model.__new__(Model)
-    m._load(text, name, folder, experiment, 3)
+    m._load(text, name, folder, experiment, doses, 3)
     return m
+
+
+def _regimen(doses: Union[str, os.PathLike[str], Mapping[str, npt.ArrayLike]]) -> tuple[str, str]:
+    """A table of doses: what it is called, and its text."""
+    if isinstance(doses, (str, os.PathLike)):
+        return str(doses), Path(doses).read_bytes().decode("utf-8", "replace")
+    columns = {str(k): np.asarray(doses[k]).tolist() for k in doses}
+    if any(not isinstance(c, list) for c in columns.values()) or len({len(c) for c in columns.values()}) > 1:
+        raise ValueError("columns of doses are lists of one length")
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(columns)
+    rows.writerows([x if isinstance(x, str) else repr(float(x)) for x in row] for row in zip(*columns.values()))
+    return "doses.csv", out.getvalue()
 
 
 def _names(names: Union[str, Sequence[str]]) -> tuple[str, ...]:

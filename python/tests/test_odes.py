@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -38,6 +39,18 @@ objective Z[i] = final(y[1,i]) for i in 1:3
 solver { rtol = 1e-10  atol = 1e-12 }
 """
 
+PATIENTS = """time t from 0 to 24
+param k = 0.3
+state body = 0
+body' = -k*body
+output x = body
+data D { ID = [1, 1, 2, 2]  time = [0, 5, 0, 5]  AMT = [100, 0, 70, 0]  DV = [nan, 20, nan, 10] }
+doses D { body }
+observe y = body ~ normal(1) from D.DV
+experiment subject from D by D.ID
+objective L = nll()
+"""
+
 ENDLESS = "model M\ntime t from 0 to 1e9\nparam k = 1\nstate x = 1, v = 0\nx' = v\nv' = -k*x\n" \
     "objective J = final(x)\nsolver { max_steps = 1e12 }\n"
 
@@ -57,6 +70,25 @@ class Results(unittest.TestCase):
         self.assertEqual(list(m.objectives), ["J", "Z"])
         self.assertIn("Decay", m._repr_html_())
         self.assertIn("Decay", repr(m))
+
+    def test_other_doses(self):
+        left = 30 * np.exp(-0.3 * 9) + 40.5 * np.exp(-0.3 * 2)
+        m = odes.Model(PATIENTS, experiment="subject_2", doses={"TIME": [1, 8], "AMT": np.array([30, 40.5])})
+        for x in (m, pickle.loads(pickle.dumps(m))):
+            np.testing.assert_allclose(x.run([10])["x"].value, [left], rtol=1e-6)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "new.csv"
+            path.write_text("TIME,AMT\n1,30\n8,40.5\n")
+            m = odes.Model(PATIENTS, experiment="subject_2", doses=path)
+        np.testing.assert_allclose(m.run([10])["x"].value, [left], rtol=1e-6)
+        m = odes.Model(PATIENTS, experiment="subject_2")
+        np.testing.assert_allclose(m.run([10])["x"].value, [70 * np.exp(-3)], rtol=1e-6)
+        with self.assertRaisesRegex(odes.ModelError, "say which, such as subject_1"):
+            odes.Model(PATIENTS, doses={"TIME": [1], "AMT": [30]})
+        with self.assertRaisesRegex(odes.ModelError, "no column AMT"):
+            odes.Model(PATIENTS, experiment="subject_2", doses={"TIME": [1]})
+        with self.assertRaisesRegex(ValueError, "one length"):
+            odes.Model(PATIENTS, experiment="subject_2", doses={"TIME": [1, 2], "AMT": [30]})
 
     def test_values_and_derivatives(self):
         with self.assertRaisesRegex(odes.RequestError, "k cannot be nan"):

@@ -1,5 +1,6 @@
-#' Compile a model from a file, or from a text, which is told by its line ends.
-odes_model <- function(source, folder = NULL, name = NULL, experiment = NULL) {
+#' Compile a model from a file, or from a text, which is told by its line ends. Doses are another regimen for the
+#' experiment: a file, or a data frame with TIME, AMT and others.
+odes_model <- function(source, folder = NULL, name = NULL, experiment = NULL, doses = NULL) {
   stopifnot(is.character(source))
   if (length(source) > 1 || grepl("\n", source[1], fixed = TRUE)) {
     text <- paste(source, collapse = "\n")
@@ -13,6 +14,7 @@ odes_model <- function(source, folder = NULL, name = NULL, experiment = NULL) {
   open <- list(op = "open", text = text, name = name)
   if (!is.null(folder)) open$folder <- normalizePath(folder)
   if (!is.null(experiment)) open$experiment <- experiment
+  if (!is.null(doses)) open$doses <- regimen(doses)
   m <- new.env(parent = emptyenv())
   m$open <- open
   m$server <- NULL
@@ -38,6 +40,24 @@ odes_model <- function(source, folder = NULL, name = NULL, experiment = NULL) {
   }
   warn(h)
   structure(list(env = m), class = "odes_model")
+}
+
+# regimen returns a table of doses, a file or a data frame: what it is called, and its text.
+regimen <- function(doses) {
+  if (is.character(doses)) {
+    text <- readChar(doses, file.size(doses), useBytes = TRUE)
+    Encoding(text) <- "UTF-8"
+    return(list(name = doses, text = text))
+  }
+  stopifnot(is.list(doses), !is.null(names(doses)))
+  cells <- lapply(doses, function(x) {
+    if (is.factor(x)) x <- as.character(x)
+    text <- if (is.numeric(x)) sprintf("%.17g", x) else sprintf("\"%s\"", gsub("\"", "\"\"", x, fixed = TRUE))
+    ifelse(is.na(x), "", text)
+  })
+  stopifnot(length(unique(lengths(cells))) == 1)
+  lines <- c(paste(names(doses), collapse = ","), do.call(paste, c(unname(cells), sep = ",")))
+  list(name = "doses.csv", text = paste0(paste(lines, collapse = "\n"), "\n"))
 }
 
 # known makes sure that the process knows the model, and returns what it said when it read it.

@@ -46,6 +46,18 @@ near(r[, "X"], exp(-0.3 * 0:2))
 near(r[2, "Y[2,3]"], 6 * exp(-0.3))
 stopifnot(attr(r, "units")[["X"]] == "mg", nrow(odes_run(m)) > 2)
 
+# Another regimen for one patient.
+patients <- "model P\ntime t from 0 to 24\nparam k = 0.3\nstate body = 0\nbody' = -k*body\noutput x = body
+data D { ID = [1, 1, 2, 2]  time = [0, 5, 0, 5]  AMT = [100, 0, 70, 0]  DV = [nan, 20, nan, 10] }
+doses D { body }\nobserve y = body ~ normal(1) from D.DV\nexperiment subject from D by D.ID\nobjective L = nll()\n"
+p <- odes_model(patients, experiment = "subject_2", doses = data.frame(TIME = c(1, 8), AMT = c(30, 40.5)))
+near(odes_run(p, 10)[, "x"], 30 * exp(-0.3 * 9) + 40.5 * exp(-0.3 * 2))
+near(odes_run(odes_model(patients, experiment = "subject_2"), 10)[, "x"], 70 * exp(-3))
+new <- tempfile(fileext = ".csv")
+writeLines(c("TIME,AMT", "2,10"), new)
+near(odes_run(odes_model(patients, experiment = "subject_2", doses = new), 10)[, "x"], 10 * exp(-0.3 * 8))
+fails(odes_model(patients, doses = data.frame(TIME = 1, AMT = 30)), "odes_model_error", "say which, such as subject_1")
+
 # An objective for optim.
 q <- odes_model("model Q\ntime t from 0 to 1\nparam a = 1, b = 2\nstate x = 1, y = b\nx' = -a*x\ny' = -x
 objective J = (final(x) - 0.5)^2 + (final(y) - 1)^2\n")

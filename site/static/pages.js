@@ -27,8 +27,11 @@
       hash = `e=${encodeURIComponent(folder + file.textContent.trim())}`
     } else {
       const value = { text }
-      // Files that the text names lie where a link of the page says.
+      // Files that the text names are blocks of the page, which say so in front, or lie where a link of the page says.
       const name = /\b(?:csv|load)\("([^"\n]+)"/.exec(text)
+      const shown = name && [...document.querySelectorAll("article p + div > .highlight")].find((b) =>
+        b.parentElement.previousElementSibling.textContent.trim().endsWith(`${name[1]}:`))
+      if (shown) value.files = { [name[1]]: shown.querySelector("pre").textContent }
       const link = name && [...document.querySelectorAll("article a[href]")].find((a) =>
         a.getAttribute("href").endsWith(`/${name[1]}`))
       if (link) value.at = within(link).slice(0, -name[1].length)
@@ -43,6 +46,28 @@
   }
   if (typeof CompressionStream === "undefined") return
   document.querySelectorAll("article .highlight-odes").forEach((block) => { add(block) })
+})()
+
+;(() => {
+  // What is typed can be copied by a button.
+  if (navigator.clipboard) {
+    for (const block of document.querySelectorAll("article div.highlight")) {
+      const button = document.createElement("button")
+      button.type = "button"
+      button.className = "copy-button"
+      button.textContent = "Copy"
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(block.querySelector("pre").textContent.replace(/\n$/, ""))
+        button.textContent = "Copied"
+        setTimeout(() => { button.textContent = "Copy" }, 1500)
+      })
+      block.append(button)
+    }
+  }
+  // Pictures rest where readers want them to.
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    document.querySelectorAll("svg.home-picture").forEach((e) => e.pauseAnimations())
+  }
 })()
 
 ;(() => {

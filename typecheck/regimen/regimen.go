@@ -55,6 +55,8 @@ type Table struct {
 	Records *records.Table
 	Units   map[string]units.Unit // of the columns of records
 	Lines   []*Line
+	// Occasions are the random effects by entries of a column of the table.
+	Occasions []*Occasions
 }
 
 // Line is a state that takes doses.
@@ -101,11 +103,18 @@ func Give(c Checker, t *Table, rows []bool) *Early {
 		c.DataErrorf(t.At, "%s%q, %s", t.In, t.Name, err).Relate(t.Span, "declared here")
 		return nil
 	}
-	if len(course.Doses)+len(course.Resets) == 0 || !fits(c, t, course) {
+	g := &giver{Checker: c, model: c.Model(), table: t, course: course, rates: map[*model.Symbol]*model.Symbol{}}
+	if some := len(course.Doses)+len(course.Resets) > 0; some && !fits(c, t, course) {
+		return nil
+	} else if some {
+		g.give()
+	}
+	for _, o := range t.Occasions {
+		g.occasion(o, rows)
+	}
+	if len(course.Doses)+len(course.Resets) == 0 {
 		return nil
 	}
-	g := &giver{Checker: c, model: c.Model(), table: t, course: course, rates: map[*model.Symbol]*model.Symbol{}}
-	g.give()
 	g.model.Regimens = append(g.model.Regimens, g.tell())
 	return g.early
 }

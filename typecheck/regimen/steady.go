@@ -123,6 +123,9 @@ func (g *giver) steadyFits(list []*steadyRecord, direct bool) bool {
 	case g.model.Algebraic() || len(g.model.States) > len(g.model.Rates):
 		return fail("a steady state that is not the start of the run is not available for models with algebraic " +
 			"equations")
+	case len(g.table.Occasions) > 0:
+		return fail("a steady state that is not the start of the run is not available for models with random effects " +
+			"of occasions")
 	case slices.ContainsFunc(g.model.Events, func(e *model.Event) bool { return !g.own[e] }):
 		return fail("a steady state that is not the start of the run is not available for models with events of " +
 			"their own")

@@ -107,6 +107,33 @@ func (c *Chain) firstStep(ctx context.Context) error {
 	return nil
 }
 
+// smooth is the sum of acceptances that a trajectory would have without leaps of the density. What a leap costs does
+// not become less as steps become shorter, so steps that were to make up for leaps would shrink without end. A leap is
+// the loss of one step that is far larger than those of the steps around it.
+func (w *work) smooth() float64 {
+	const least, times, near = 1, 10, 2
+	sum, leaps := 0.0, 0
+	for _, list := range w.losses {
+		h := 0.0
+		for i, x := range list {
+			alone := i > 0 && i+1 < len(list) && math.Abs(x) > least
+			for j := max(i-near, 0); j <= min(i+near, len(list)-1) && alone; j++ {
+				alone = j == i || times*math.Abs(list[j]) < math.Abs(x)
+			}
+			if alone {
+				leaps++
+			} else {
+				h += x
+			}
+			sum += elem.Exp(min(h, 0))
+		}
+	}
+	if leaps == 0 {
+		return w.accept
+	}
+	return sum
+}
+
 // learn is what warm-up does behind an iteration.
 func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 	c.state.Step = c.state.Averaging.learn(accept, c.o.Target)

@@ -325,6 +325,7 @@ type work struct {
 	leaps     int
 	divergent bool
 	step      float64
+	losses    [2][]float64 // in warm-up: of energy, by each step backwards and forwards
 }
 
 func (c *Chain) release(t *tree) {
@@ -369,6 +370,13 @@ func (c *Chain) build(ctx context.Context, p *point, depth int, w *work) (tree, 
 			h = math.Inf(-1)
 		}
 		w.accept += elem.Exp(min(h, 0))
+		if w.losses[0] != nil {
+			way := 0
+			if w.step > 0 {
+				way = 1
+			}
+			w.losses[way] = append(w.losses[way], energy(to)-energy(p))
+		}
 		const limit = 1000 // of what is lost of the energy
 		if h < -limit {
 			w.divergent = true
@@ -440,6 +448,9 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	start := c.now
 	w := work{start: energy(start), step: length}
 	d := Draw{Step: w.step, Warmup: warming}
+	if warming {
+		w.losses = [2][]float64{make([]float64, 0, 16), make([]float64, 0, 16)}
+	}
 
 	// whole is the trajectory, from its end backwards in time to that forwards.
 	rho := c.vector()
@@ -501,7 +512,7 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	d.Q, d.LogP = slices.Clone(c.now.q), c.now.logP
 	c.state.Iteration++
 	if warming {
-		return d, c.learn(ctx, it, d.Accept)
+		return d, c.learn(ctx, it, w.smooth()/float64(max(w.leaps, 1)))
 	}
 	return d, nil
 }

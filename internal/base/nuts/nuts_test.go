@@ -319,3 +319,24 @@ func TestJump(t *testing.T) {
 		return 0
 	}, share, math.Sqrt(share*(1-share)))
 }
+
+// TestSteps: steps are not made for leaps, which they cannot make less; else they shrink without end.
+func TestSteps(t *testing.T) {
+	f := func(_ context.Context, q, g []float64) (float64, error) {
+		lp := 0.0
+		for i, x := range q {
+			lp -= x * x / 2
+			g[i] = -x
+		}
+		if q[0] > 1 || q[0] < -1 {
+			lp -= 4
+		}
+		return lp, nil
+	}
+	for seed := range uint64(4) {
+		draws, gradients, _ := run(t, f, make([]float64, 3), Options{Seed: seed, Warmup: 200}, 1000)
+		if len(draws) != 1000 || gradients > 15000 {
+			t.Errorf("%d gradients", gradients)
+		}
+	}
+}

@@ -11,11 +11,12 @@ import (
 // (M. Parno, Y. Marzouk, SIAM/ASA J. Uncertainty Quantification 6:645, 2018). One number after the other is centred and
 // scaled by what those before it are:
 //
-//	q = mean + L z,   z[i] = m(z[0…i−1]) + exp(s(z[0…i−1])) y[i],
+//	q = mean + L z,   z[i] = m(z[0…i−1]) + exp(s(z[0…i−1])) (y[i] + k(z[0…i−1])),
 //
-// in an order of its own, where m is a polynomial of second degree and s one of the first. Widths that depend on
-// another param, as in populations, and ridges that are bent become straight. The polynomials are of bounded functions
-// of z, so tails stay as they are. Whatever the map, draws are right: its Jacobian is part of the density.
+// in an order of its own, where m is a polynomial of second degree, and s and k are of the first. Widths that depend on
+// another param, as in populations, ridges that are bent, and numbers of which only their product with another one is
+// known (k: see scaled) become straight. The polynomials are of bounded functions of z, so tails stay as they are.
+// Whatever the map, draws are right: its Jacobian is part of the density.
 //
 // The fields are what a file of chains keeps.
 type Warp struct {
@@ -24,47 +25,65 @@ type Warp struct {
 	Scale []float64   // L[n][n]
 	Bends [][]Feature // of m, for each coordinate
 	Width [][]Feature // of s
+	Inner [][]Feature // of k
 }
 
-// Feature is a part of a polynomial: a number times one or two of the bounded coordinates, which are -1 for none.
+// Feature is a part of a polynomial: a number times the bounded coordinate A and the coordinate B, which are -1 for
+// none. A coordinate B without A is bounded, too, and farther out.
 type Feature struct {
 	A, B int
 	By   float64
 }
 
-// reach bounds coordinates: z counts as reach·tanh(z/reach).
-const reach = 5
+// reach bounds coordinates: z counts as reach·tanh(z/reach). Factors are exponentials as far as draws go, or they are
+// of no use.
+const (
+	reach   = 5
+	farther = 15
+)
 
-func bounded(z float64) (u, du float64) {
+func bounded(z, reach float64) (u, du float64) {
 	t := elem.Tanh(z / reach)
 	return float64(reach * t), 1 - float64(t*t)
 }
 
 // at is a point of a warp, and what its derivatives need.
-type at struct{ z, u, du, s, e []float64 }
+type at struct{ z, u, du, v, dv, e, k []float64 }
 
 func newAt(n int) *at {
-	all := make([]float64, 5*n)
-	return &at{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n : 4*n], all[4*n:]}
+	all := make([]float64, 7*n)
+	part := func(i int) []float64 { return all[i*n : (i+1)*n] }
+	return &at{part(0), part(1), part(2), part(3), part(4), part(5), part(6)}
 }
 
-func (f *Feature) value(u, z []float64) float64 {
-	v := f.By
-	if f.A >= 0 {
-		v = float64(v * u[f.A])
+// set sets coordinate i.
+func (p *at) set(i int, z float64) {
+	p.z[i] = z
+	p.u[i], p.du[i] = bounded(z, reach)
+	p.v[i], p.dv[i] = bounded(z, farther)
+}
+
+func (f *Feature) value(p *at) float64 {
+	switch {
+	case f.A < 0 && f.B < 0:
+		return f.By
+	case f.A < 0:
+		return float64(f.By * p.v[f.B])
+	case f.B < 0:
+		return float64(f.By * p.u[f.A])
 	}
-	if f.B >= 0 {
-		v = float64(v * z[f.B])
-	}
-	return v
+	return float64(float64(f.By*p.u[f.A]) * p.z[f.B])
 }
 
 // into adds the derivatives of a feature, times by, to those of the coordinates.
 func (f *Feature) into(to []float64, p *at, by float64) {
-	if f.A < 0 {
+	switch {
+	case f.A < 0 && f.B < 0:
 		return
-	}
-	if f.B < 0 {
+	case f.A < 0:
+		to[f.B] += float64(by * f.By * p.dv[f.B])
+		return
+	case f.B < 0:
 		to[f.A] += float64(by * f.By * p.du[f.A])
 		return
 	}
@@ -72,11 +91,19 @@ func (f *Feature) into(to []float64, p *at, by float64) {
 	to[f.B] += float64(by * f.By * p.u[f.A])
 }
 
-func sum(list []Feature, u, z []float64) (s float64) {
+func sum(list []Feature, p *at) (s float64) {
 	for i := range list {
-		s += list[i].value(u, z)
+		s += list[i].value(p)
 	}
 	return s
+}
+
+// inner are the features of k, of which files that are older have none.
+func (w *Warp) inner(i int) []Feature {
+	if w.Inner == nil {
+		return nil
+	}
+	return w.Inner[i]
 }
 
 // Forward returns q of y, and the logarithm of the determinant of its derivatives, up to that of L.
@@ -88,11 +115,10 @@ func (w *Warp) Forward(y []float64) (q []float64, grows float64) {
 func (w *Warp) forward(y, q []float64, p *at) (grows float64) {
 	n := len(y)
 	for i := range n {
-		p.s[i] = sum(w.Width[i], p.u, p.z)
-		p.e[i] = elem.Exp(p.s[i])
-		p.z[i] = sum(w.Bends[i], p.u, p.z) + float64(p.e[i]*y[i])
-		p.u[i], p.du[i] = bounded(p.z[i])
-		grows += p.s[i]
+		s := sum(w.Width[i], p)
+		p.e[i], p.k[i] = elem.Exp(s), sum(w.inner(i), p)
+		p.set(i, sum(w.Bends[i], p)+float64(p.e[i]*(y[i]+p.k[i])))
+		grows += s
 	}
 	for i := range n {
 		x := w.Mean[i]
@@ -107,15 +133,15 @@ func (w *Warp) forward(y, q []float64, p *at) (grows float64) {
 // Back returns y of q.
 func (w *Warp) Back(q []float64) []float64 {
 	n := len(q)
-	z, u := make([]float64, n), make([]float64, n)
+	z := make([]float64, n)
 	for i, at := range w.Order {
 		z[i] = q[at] - w.Mean[i]
 	}
 	Whiten(w.Scale, z)
-	y := make([]float64, n)
+	y, p := make([]float64, n), newAt(n)
 	for i := range z { // sums read what is before i
-		u[i], _ = bounded(z[i])
-		y[i] = float64((z[i] - sum(w.Bends[i], u, z)) * elem.Exp(-sum(w.Width[i], u, z)))
+		p.set(i, z[i])
+		y[i] = float64((z[i]-sum(w.Bends[i], p))*elem.Exp(-sum(w.Width[i], p))) - sum(w.inner(i), p)
 	}
 	return y
 }
@@ -144,8 +170,12 @@ func (w *Warp) Density(f Density) Density {
 			for k := range w.Bends[i] {
 				w.Bends[i][k].into(dz, p, dz[i])
 			}
+			inner := w.inner(i)
+			for k := range inner {
+				inner[k].into(dz, p, to[i])
+			}
 			for k := range w.Width[i] {
-				w.Width[i][k].into(dz, p, float64(to[i]*y[i])+1)
+				w.Width[i][k].into(dz, p, float64(to[i]*(y[i]+p.k[i]))+1)
 			}
 		}
 		return lp + grows, nil
@@ -216,7 +246,7 @@ func drivers(q [][]float64) []int {
 				for _, x := range q {
 					z := []float64{x[pair[0]] - mean[0], x[pair[1]] - mean[1]}
 					Whiten(l, z)
-					u, _ := bounded(z[0])
+					u, _ := bounded(z[0], reach)
 					s, r := float64(u*u)-1, float64(z[1]*z[1])-1
 					bend, width = bend+float64(s*z[1]), width+float64(u*r)
 					u1, u2, u4, r4 = u1+float64(u*u), u2+float64(s*s), u4+float64(z[1]*z[1]), r4+float64(r*r)
@@ -262,18 +292,23 @@ func fitWarp(q [][]float64, order []int, effective float64) (*Warp, float64) {
 		Whiten(w.Scale, y)
 		for i := range n {
 			z[i][d] = y[i]
-			u[i][d], _ = bounded(y[i])
+			u[i][d], _ = bounded(y[i], reach)
 		}
 	}
 	tried := 0
 	for i := range n {
 		tried += len(candidates(i, n))
 	}
-	gain := 0.0
-	for i := 1; i < n; i++ {
+	gain, least := 0.0, 6+elem.Log(float64(max(tried, 1)))
+	rows := &rows{w: w, linear: slices.Clone(w.Scale), v: make([][]float64, n)}
+	for i := range n {
 		c := conditional{z: z[i], u: u, all: z, share: effective / float64(m)}
-		gain += c.grow(candidates(i, n), 6+elem.Log(float64(max(tried, 1))))
+		if i > 0 {
+			gain += c.grow(candidates(i, n), least)
+		}
 		w.Bends[i], w.Width[i] = c.bends, c.width
+		gain += rows.add(q, i, &c, least)
+		z[i], u[i] = rows.z, rows.u
 	}
 	if gain == 0 {
 		return nil, 0
@@ -287,8 +322,10 @@ type candidate struct {
 	width bool
 }
 
+// manyPairs is the most numbers of which all pairs are tried.
+const manyPairs = 30
+
 func candidates(i, n int) (list []candidate) {
-	const manyPairs = 30
 	for a := range i {
 		list = append(list, candidate{Feature{a, -1, 0}, true})
 		for b := range i {

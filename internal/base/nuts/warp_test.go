@@ -3,6 +3,7 @@ package nuts
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/base/elem"
@@ -31,31 +32,8 @@ func TestWarp(t *testing.T) {
 	if w == nil {
 		t.Fatal("nothing was found of a bent density")
 	}
-	ctx := context.Background()
 	f := w.Density(bent)
-	for range 20 {
-		y := []float64{random.Norm(), random.Norm()}
-		q, grows := w.Forward(y)
-		g, other := make([]float64, 2), make([]float64, 2)
-		lp, _ := f(ctx, y, g)
-		if plain, _ := bent(ctx, q, other); math.Abs(lp-plain-grows) > 1e-9*math.Abs(lp) {
-			t.Errorf("a density of %g, not %g", lp, plain+grows)
-		}
-		for i, x := range w.Back(q) {
-			if math.Abs(x-y[i]) > 1e-9 {
-				t.Errorf("back to %g, not %g", x, y[i])
-			}
-			const h = 1e-6
-			at := []float64{y[0], y[1]}
-			at[i] += h
-			up, _ := f(ctx, at, other)
-			at[i] -= 2 * h
-			down, _ := f(ctx, at, other)
-			if d := (up - down) / (2 * h); math.Abs(d-g[i]) > 1e-5*(1+math.Abs(d)) {
-				t.Errorf("a derivative of %g, not %g", g[i], d)
-			}
-		}
-	}
+	checkWarp(t, w, f, bent, 2)
 	o := Options{Seed: 9, Warmup: 200, Vary: true}
 	draws, work, _ := run(t, f, []float64{0, 0}, o, 3000)
 	for i := range draws {
@@ -67,6 +45,38 @@ func TestWarp(t *testing.T) {
 	least := effective(column(plain, 0))
 	if float64(work)/n > 0.5*float64(more)/least {
 		t.Errorf("%.1f gradients an effective draw, and %.1f without the map", float64(work)/n, float64(more)/least)
+	}
+}
+
+// checkWarp checks a map of n numbers: its inverse, and its density with derivatives.
+func checkWarp(t *testing.T, w *Warp, f, plain Density, n int) {
+	t.Helper()
+	random, ctx := elem.NewRand(55), context.Background()
+	for range 20 {
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = random.Norm()
+		}
+		q, grows := w.Forward(y)
+		g, other := make([]float64, n), make([]float64, n)
+		lp, _ := f(ctx, y, g)
+		if at, _ := plain(ctx, q, other); math.Abs(lp-at-grows) > 1e-9*math.Abs(lp) {
+			t.Errorf("a density of %g, not %g", lp, at+grows)
+		}
+		for i, x := range w.Back(q) {
+			if math.Abs(x-y[i]) > 1e-9 {
+				t.Errorf("back to %g, not %g", x, y[i])
+			}
+			const h = 1e-6
+			at := slices.Clone(y)
+			at[i] += h
+			up, _ := f(ctx, at, other)
+			at[i] -= 2 * h
+			down, _ := f(ctx, at, other)
+			if d := (up - down) / (2 * h); math.Abs(d-g[i]) > 1e-5*(1+math.Abs(d)) {
+				t.Errorf("a derivative of %g, not %g", g[i], d)
+			}
+		}
 	}
 }
 
@@ -96,5 +106,69 @@ func TestNoWarp(t *testing.T) {
 	}
 	if found > 1 {
 		t.Errorf("%d maps of 20 normal densities", found)
+	}
+}
+
+// known is a density of which the product of two numbers is known: rate, tau and eta[k], where rate + exp(tau)·eta[k]
+// is near a value, and eta[k] is normal. The last number is another one that depends on rate alone, linearly.
+func known(_ context.Context, q, g []float64) (float64, error) {
+	mu, tau, n := q[0], q[1], len(q)-1
+	g[0], g[1] = -mu, -tau/0.09
+	lp := -mu*mu/2 - tau*tau/0.18
+	for k := 2; k < n; k++ {
+		value := []float64{1.5, 0, -1, -0.4}[k-2]
+		e := math.Exp(tau)
+		r := (mu + e*q[k] - value) / 0.05
+		lp -= r*r/2 + q[k]*q[k]/2
+		g[0] -= r / 0.05
+		g[1] -= r * e * q[k] / 0.05
+		g[k] = -r*e/0.05 - q[k]
+	}
+	r := (q[n] - 3*mu) / 2
+	g[n] = -r / 2
+	g[0] += 3 * r / 2
+	return lp - r*r/2, nil
+}
+
+// TestScaled: where data tell a product, chains move in the product: its map is found from draws that mix slowly, has
+// the derivatives of its values, and leaves little to do.
+func TestScaled(t *testing.T) {
+	plain, more, _ := run(t, known, make([]float64, 7), Options{Seed: 3, Warmup: 300, Metric: Dense}, 1500)
+	w := NewWarp(plain, 300)
+	if w == nil || w.Inner == nil {
+		t.Fatal("nothing was found")
+	}
+	checkWarp(t, w, w.Density(known), known, 7)
+	// What the first map lets chains draw tells the second one more.
+	pool, _, _ := run(t, w.Density(known), make([]float64, 7), Options{Seed: 4, Warmup: 200, Vary: true}, 1000)
+	for i := range pool {
+		pool[i], _ = w.Forward(pool[i])
+	}
+	w = NewWarp(pool, 800)
+	scaled := 0
+	for i := range w.Inner {
+		if len(w.Inner[i]) > 0 {
+			scaled++
+		}
+	}
+	if scaled != 4 {
+		t.Errorf("%d scaled rows", scaled)
+	}
+	f := w.Density(known)
+	checkWarp(t, w, f, known, 7)
+	draws, work, divergent := run(t, f, make([]float64, 7), Options{Seed: 9, Warmup: 300, Vary: true}, 2000)
+	if divergent > 0 {
+		t.Errorf("%d divergences", divergent)
+	}
+	least, slow := math.Inf(1), math.Inf(1)
+	for i := range draws {
+		draws[i], _ = w.Forward(draws[i])
+	}
+	for i := range 7 {
+		least, slow = min(least, effective(column(draws, i))), min(slow, effective(column(plain, i)))
+	}
+	t.Logf("%.1f gradients an effective draw, and %.1f without the map", float64(work)/least, float64(more)/slow)
+	if float64(work)/least > 0.3*float64(more)/slow {
+		t.Errorf("%.1f gradients an effective draw, and %.1f without the map", float64(work)/least, float64(more)/slow)
 	}
 }

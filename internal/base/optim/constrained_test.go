@@ -666,3 +666,32 @@ func TestLargest(t *testing.T) {
 		t.Errorf("%v, %v: %.12g with one constraint, %.12g with many", err, smooth.Status, res.Value, smooth.Value)
 	}
 }
+
+// TestStopsWithin ends a search in the midst of a program: one of thousands of variables takes minutes.
+func TestStopsWithin(t *testing.T) {
+	const n = 200
+	calls := 0
+	p := program{n: n, g: make([]float64, n*n), a: make([]float64, n)}
+	for i := range n {
+		p.g[i*n+i], p.a[i] = 1e-3, math.Sin(float64(i))
+		p.lo, p.hi = append(p.lo, -1), append(p.hi, 1)
+	}
+	p.over = func() bool { calls++; return calls > 2*n+20 } // the matrix has its inverse, and 20 bounds are met
+	if p.solve() || calls > 2*n+25 {
+		t.Errorf("a program goes on, asked %d times", calls)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := ConstrainedProblem{
+		Variables: 2, Constraints: 1, Lo: []float64{1}, Hi: []float64{1},
+		Evaluate: func(_ context.Context, x []float64, _ Want, to *Point, c *Constraints) error {
+			to.Value = x[0]*x[0] + x[1]*x[1]
+			to.Gradient[0], to.Gradient[1] = 2*x[0], 2*x[1]
+			c.C[0], c.J[0], c.J[1] = x[0]+x[1], 1, 1
+			cancel()
+			return nil
+		},
+	}
+	if r, err := Constrained(ctx, asked, []float64{3, -1}, Options{}); err != nil || r.Status != Stopped {
+		t.Errorf("a search that is ended says %v, %v", r.Status, err)
+	}
+}

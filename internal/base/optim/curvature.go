@@ -173,7 +173,7 @@ func (m *curvature) fill(s *sequence, q *program, size float64) {
 		}
 		p := *q
 		p.inverse, p.w = make([]float64, all*all), make([]float64, all)
-		return p.invert()
+		return p.invert() || q.unwanted()
 	}
 	m.used = m.b
 	for _, across := range []float64{0, 10, 1e3} {

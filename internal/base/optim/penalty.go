@@ -132,7 +132,7 @@ func (s *sequence) solve(lines []line, objective, curved bool) plan {
 	n, r := s.n, s.radius
 	tops := s.tops(lines, objective)
 	all := n + len(tops)
-	q := program{n: all, g: make([]float64, all*all), a: make([]float64, all)}
+	q := program{n: all, g: make([]float64, all*all), a: make([]float64, all), over: s.over}
 	q.lo, q.hi = s.box(r)
 	for i := range n {
 		q.lo[i], q.hi[i] = q.lo[i]/r, q.hi[i]/r
@@ -273,7 +273,7 @@ func (s *sequence) change(lines []line, d []float64) float64 {
 // the planned one, which was to have the penalty function at promised; nil for none.
 func (s *sequence) corrected(promised float64) []float64 {
 	n := s.n
-	q := program{n: n, g: make([]float64, n*n), a: make([]float64, n)}
+	q := program{n: n, g: make([]float64, n*n), a: make([]float64, n), over: s.over}
 	q.lo, q.hi = s.box(math.Inf(1))
 	for i, v := range s.plan.d {
 		q.g[i*n+i] = 1

@@ -47,6 +47,8 @@ type program struct {
 	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
+	turns      []turn      // of J, which are still to be made
+	over       func() bool // whether the solution is no longer wanted; nil for never
 }
 
 // side is what holds a solution: the bound of x[i] if i < n, else the kink of line i−n. sign tells whether it holds it
@@ -98,6 +100,9 @@ func (p *program) solve() bool {
 	p.conclude()
 	return true
 }
+
+// unwanted reports whether the solution is no longer wanted: a program of thousands of variables takes long.
+func (p *program) unwanted() bool { return p.over != nil && p.over() }
 
 // worst returns what is violated most, relative to its length, and whether anything is.
 func (p *program) worst() (next side, wanted bool) {
@@ -219,6 +224,9 @@ func (p *program) enter(s side) bool {
 	}
 	limit, u := p.limit(s), 0.0
 	for range 10 * (n + len(p.lines) + 2) {
+		if p.unwanted() {
+			return false
+		}
 		q := len(p.active)
 		transposed(p.inverse, p.normal, p.d)
 		// The way of x is J₂·d₂, that of the multipliers −R⁻¹d₁.
@@ -296,8 +304,9 @@ func (p *program) join(s side, u float64) {
 		}
 		c, t := rotation(p.d[j-1], p.d[j])
 		p.d[j-1], p.d[j] = float64(c*p.d[j-1])+float64(t*p.d[j]), 0
-		p.turn(j-1, c, t)
+		p.turns = append(p.turns, turn{j - 1, c, t})
 	}
+	p.turn()
 	for i := range q + 1 {
 		p.r[i*n+q] = p.d[i]
 	}
@@ -325,18 +334,29 @@ func (p *program) leave(k int) {
 			p.r[(j+1)*n+i] = float64(c*b) - float64(t*a)
 		}
 		p.r[(j+1)*n+j] = 0
-		p.turn(j, c, t)
+		p.turns = append(p.turns, turn{j, c, t})
 	}
+	p.turn()
 }
 
-// turn rotates columns j and j+1 of J.
-func (p *program) turn(j int, c, s float64) {
+// turn is a rotation of columns j and j+1 of J.
+type turn struct {
+	j    int
+	c, s float64
+}
+
+// turn makes the rotations that wait, row by row: along its columns a large J is slow to read.
+func (p *program) turn() {
 	n := p.n
 	for i := range n {
-		a, b := p.inverse[i*n+j], p.inverse[i*n+j+1]
-		p.inverse[i*n+j] = float64(c*a) + float64(s*b)
-		p.inverse[i*n+j+1] = float64(c*b) - float64(s*a)
+		row := p.inverse[i*n : (i+1)*n]
+		for _, t := range p.turns {
+			a, b := row[t.j], row[t.j+1]
+			row[t.j] = float64(t.c*a) + float64(t.s*b)
+			row[t.j+1] = float64(t.c*b) - float64(t.s*a)
+		}
 	}
+	p.turns = p.turns[:0]
 }
 
 // invert sets J to L⁻ᵀ for G = L·Lᵀ, and reports whether G is positive definite.
@@ -344,6 +364,9 @@ func (p *program) invert() bool {
 	n := p.n
 	l := make([]float64, n*n)
 	for i := range n {
+		if p.unwanted() {
+			return false
+		}
 		for j := range i + 1 {
 			s := p.g[i*n+j] - dot(l[i*n:i*n+j], l[j*n:j*n+j])
 			if i != j {
@@ -358,6 +381,9 @@ func (p *program) invert() bool {
 	}
 	// Row j of L⁻¹, by columns of L⁻ᵀ: L·v = eⱼ.
 	for j := range n {
+		if p.unwanted() {
+			return false
+		}
 		clear(p.w)
 		p.w[j] = 1
 		for i := j; i < n; i++ {

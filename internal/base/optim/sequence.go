@@ -37,6 +37,7 @@ type sequence struct {
 	settled    float64 // the value when the curvature was made anew last
 	rounds     int     // how often it was
 	plan       plan
+	over       func() bool // whether the search is to end
 	res        Result
 }
 
@@ -75,6 +76,7 @@ func Folded(ctx context.Context, p KinkedProblem, x0 []float64, o Options) (Resu
 		}
 	}
 	s := &sequence{o: o, p: p, n: n, now: room(), trial: room(), radius: 0.5}
+	s.over = func() bool { return ctx.Err() != nil }
 	return s.run(ctx, x0)
 }
 
@@ -163,6 +165,9 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		s.res.Iterations++
 		if status, over := s.step(ctx); over && !s.goesOn(ctx, status) {
+			if s.over() { // what its last programs say is of no worth
+				status = Stopped
+			}
 			return s.end(status), nil
 		}
 	}

@@ -69,7 +69,9 @@ func transposed(a, v, out []float64) {
 	clear(out)
 	n := len(out)
 	for i, f := range v {
-		add(out, f, a[i*n:(i+1)*n])
+		if f != 0 {
+			add(out, f, a[i*n:(i+1)*n])
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"odes.dev/odes/data"
+	"odes.dev/odes/internal/engine/redose"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/ast"
@@ -92,21 +94,54 @@ func ImportAs(
 // Like all functions here that take a list, it returns early, with nil, once nobody waits for the list (List.While).
 func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model, parsed time.Time) {
 	defer diag.Leave()
-	file := source.NewFile(name, text)
-	if translated, language := ImportAs(name, text, env.Files, Asked{Task: env.Experiment}, list); language != "" {
-		if list.HasErrors() {
-			return nil, time.Now()
-		}
-		if isArchive(text) {
-			file = source.NewFile(name, "") // whose bytes no message shows
-		}
-		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+
-			"odes import writes", language)
-		file = translated
+	file := native(name, text, env, list)
+	if file == nil {
+		return nil, time.Now()
 	}
 	tree := parser.Parse(file, list)
 	parsed = time.Now()
 	return checked(tree, env, list), parsed
+}
+
+// native returns a text in the language: itself, or its translation, of which a note tells. It is nil if list holds an
+// error then.
+func native(name, text string, env typecheck.Env, list *diag.List) *source.File {
+	file := source.NewFile(name, text)
+	translated, language := ImportAs(name, text, env.Files, Asked{Task: env.Experiment}, list)
+	switch {
+	case language == "":
+		return file
+	case list.HasErrors():
+		return nil
+	case isArchive(text):
+		file = source.NewFile(name, "") // whose bytes no message shows
+	}
+	list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+
+		"odes import writes", language)
+	return translated
+}
+
+// Redosed returns a model, and the files that it reads, with other doses in the place of those in the table of the
+// model: those of the experiment of env, or of a model without experiments. The text may be in another language. One
+// with errors is returned as it is, for Text to name them. The error is one of the doses; list has what is wrong with
+// a translation.
+func Redosed(
+	name, text string, env typecheck.Env, doses *data.Table, list *diag.List,
+) (file *source.File, files fs.FS, err error) {
+	defer diag.Leave()
+	if file = native(name, text, env, list); file == nil {
+		return nil, nil, nil
+	}
+	var of diag.List // which Text finds again
+	tree := parser.Parse(file, &of)
+	if of.HasErrors() {
+		return file, env.Files, nil
+	}
+	changed, files, err := redose.Model(tree, env.Files, env.Experiment, doses)
+	if err != nil {
+		return nil, nil, err
+	}
+	return source.NewFile(file.Name(), changed), files, nil
 }
 
 func checked(tree *ast.File, env typecheck.Env, list *diag.List) *model.Model {

@@ -389,6 +389,25 @@ func (r *Result) Errors() []float64 {
 	return out
 }
 
+// Precision returns the inverse of some rows and columns of an n by n matrix of covariances; NaN where there is none.
+func Precision(w []float64, n int, of []int) []float64 {
+	k := len(of)
+	some := make([]float64, k*k)
+	for i, a := range of {
+		for j, b := range of {
+			some[i*k+j] = w[a*n+b]
+		}
+	}
+	symmetrise(some, k)
+	if c, ok := cholesky(some, k); ok {
+		return inverse(c, k)
+	}
+	for i := range some {
+		some[i] = math.NaN()
+	}
+	return some
+}
+
 func logDet(c []float64, m int) float64 {
 	sum := 0.0
 	for i := range m {

@@ -150,6 +150,9 @@ func (c *Comparison) add(
 	if names = append(names, c.ends...); len(names) == 0 {
 		return nil
 	}
+	if len(c.ends) == 0 {
+		names = append(names, spread(p.of.Checked)...)
+	}
 	if p.at >= 0 {
 		setup = setup.part(p.at)
 	}

@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/internal/engine/population"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -33,12 +34,15 @@ type people struct {
 type person struct {
 	name    string
 	effects []effect
+	full    int   // how many random effects the model has, also those of occasions that the subject does not have
+	active  []int // those that it has, in file order: m of them
 	m, p    int
 	joint   *Runner // the likelihood of the data, given the random effects
 	rows    *Runner // of measurements; nil where the method needs none
 	scales  *Runner // of what the random effects are distributed by
 	data    []measured
 	seed    uint64
+	omega   []float64 // covariances of all random effects
 	work
 	warnings []diag.Diagnostic
 	result   *population.Result
@@ -121,10 +125,16 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 	var by []result.Variable
 	for _, e := range x.Model.Checked.Randoms {
 		size := e.Sym.Type.Shape.Size()
-		q.effects = append(q.effects, effect{Random: e, name: e.Sym.Name, offset: q.m, size: size})
-		q.m += size
+		q.effects = append(q.effects, effect{Random: e, name: e.Sym.Name, offset: q.full, size: size})
+		for i := range size {
+			if e.Present == nil || e.Present[i*len(e.Present)/size] {
+				q.active = append(q.active, q.full+i)
+			}
+		}
+		q.full += size
 		by = append(by, result.Variable{Name: e.Sym.Name})
 	}
+	q.m = len(q.active)
 	for _, v := range wrt {
 		q.p += v.Size()
 	}
@@ -317,11 +327,31 @@ func (q *person) measurementsOf() (n int) {
 
 // place makes eta the values of the random effects of runs to come.
 func (q *person) place(r *Runner, eta []float64) error {
+	all := make([]float64, q.full)
+	for k, at := range q.active {
+		all[at] = eta[k]
+	}
 	set := make([]system.Override, len(q.effects))
 	for i, e := range q.effects {
-		set[i] = system.Override{Name: e.name, Values: eta[e.offset : e.offset+e.size]}
+		set[i] = system.Override{Name: e.name, Values: all[e.offset : e.offset+e.size]}
 	}
 	return r.Set(set...)
+}
+
+// own returns of rows with derivatives by all random effects and the params those by the effects that the subject has.
+func (q *person) own(rows []float64) []float64 {
+	if q.m == q.full {
+		return slices.Clone(rows)
+	}
+	w := q.full + q.p
+	var out []float64
+	for ; len(rows) > 0; rows = rows[w:] {
+		for _, at := range q.active {
+			out = append(out, rows[at])
+		}
+		out = append(out, rows[q.full:w]...)
+	}
+	return out
 }
 
 // Failed implements population.Subject.
@@ -352,7 +382,7 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 	q.add(&r.took)
 	q.warnings = s.Warnings
 	out.Value = s.Values[0].Value
-	out.Gradient = slices.Clone(s.Gradient[:q.m+q.p])
+	out.Gradient = q.own(s.Gradient[:q.full+q.p])
 	if order == 2 {
 		if out.Products, err = q.products(ctx, r); err != nil {
 			return nil, err
@@ -364,11 +394,11 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 // products returns those of the Hessians of all objectives of r with the random effects.
 func (q *person) products(ctx context.Context, r *Runner) ([]float64, error) {
 	out, _, err := r.products(ctx, q.m, func(k int) []float64 {
-		v := make([]float64, q.m+q.p)
-		v[k] = 1
+		v := make([]float64, q.full+q.p)
+		v[q.active[k]] = 1
 		return v
 	}, nil, 1)
-	return out, err
+	return q.own(out), err
 }
 
 // Rows implements population.Subject.
@@ -382,7 +412,7 @@ func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*populat
 		return nil, err
 	}
 	q.add(&r.took)
-	w := q.m + q.p
+	w, gradient := q.m+q.p, q.own(s.Gradient)
 	var products []float64
 	if second {
 		if products, err = q.products(ctx, r); err != nil {
@@ -394,7 +424,7 @@ func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*populat
 	for _, d := range q.data {
 		n := len(d.data)
 		out.Data = append(out.Data, d.data...)
-		f, first := make([]float64, n), slices.Clone(s.Gradient[row*w:(row+n)*w])
+		f, first := make([]float64, n), slices.Clone(gradient[row*w:(row+n)*w])
 		for k := range n {
 			f[k] = s.Values[row+k].Value
 		}
@@ -413,7 +443,7 @@ func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*populat
 		for k := range n {
 			out.S = append(out.S, s.Values[row+k].Value)
 		}
-		out.DS = append(out.DS, s.Gradient[row*w:(row+n)*w]...)
+		out.DS = append(out.DS, gradient[row*w:(row+n)*w]...)
 		if second {
 			out.DDS = append(out.DDS, products[row*q.m*w:(row+n)*q.m*w]...)
 		}
@@ -447,39 +477,61 @@ func (q *person) Omega(ctx context.Context) (*population.Omega, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, p, w := q.m, q.p, q.m+q.p
+	full := q.covariances(s)
+	m, p := q.m, q.p
+	out := &population.Omega{M: m, W: make([]float64, m*m), Slopes: make([]float64, m*m*p)}
+	for i, a := range q.active {
+		for j, b := range q.active {
+			out.W[i*m+j] = full.W[a*q.full+b]
+			copy(out.Slopes[(i*m+j)*p:][:p], full.Slopes[(a*q.full+b)*p:])
+		}
+	}
+	q.omega = full.W
+	return out, nil
+}
+
+// covariances makes the matrix of all random effects, also of occasions that the subject does not have.
+func (q *person) covariances(s *trust.Result) *population.Omega {
+	m, p, w := q.full, q.p, q.full+q.p
 	out := &population.Omega{M: m, W: make([]float64, m*m), Slopes: make([]float64, m*m*p)}
 	row := 0
 	for _, e := range q.effects {
 		single := len(e.Scale.Type().Shape) == 0
-		for i := range e.size {
-			if e.Matrix {
-				for j := range e.size {
-					at := (e.offset+i)*m + e.offset + j
-					out.W[at] = s.Values[row].Value
-					copy(out.Slopes[at*p:(at+1)*p], s.Gradient[row*w+m:(row+1)*w])
+		first := row
+		occasions := max(len(e.Entries), 1)
+		size := e.size / occasions
+		for o := range occasions { // all have the same covariances
+			row = first
+			offset := e.offset + o*size
+			for i := range size {
+				if e.Matrix {
+					for j := range size {
+						at := (offset+i)*m + offset + j
+						out.W[at] = s.Values[row].Value
+						copy(out.Slopes[at*p:(at+1)*p], s.Gradient[row*w+m:(row+1)*w])
+						row++
+					}
+					continue
+				}
+				at := (offset+i)*m + offset + i
+				sd := s.Values[row].Value
+				if !(sd > 0) {
+					sd = math.NaN()
+				}
+				out.W[at] = sd * sd
+				for x, d := range s.Gradient[row*w+m : (row+1)*w] {
+					out.Slopes[at*p+x] = 2 * sd * d
+				}
+				if !single {
 					row++
 				}
-				continue
 			}
-			at := (e.offset+i)*m + e.offset + i
-			sd := s.Values[row].Value
-			if !(sd > 0) {
-				sd = math.NaN()
-			}
-			out.W[at] = sd * sd
-			for x, d := range s.Gradient[row*w+m : (row+1)*w] {
-				out.Slopes[at*p+x] = 2 * sd * d
-			}
-			if !single {
+			if single && !e.Matrix {
 				row++
 			}
 		}
-		if single && !e.Matrix {
-			row++
-		}
 	}
-	return out, nil
+	return out
 }
 
 // anyOrder adds up what subjects contribute, with the same bits in any order of them.
@@ -627,12 +679,12 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*re
 		}
 	}
 	for _, q := range r.people.subjects {
-		s := result.Subject{Name: q.name, Value: math.NaN(), Measurements: q.measurementsOf()}
+		s := result.Subject{Name: q.name, Lacks: q.lacks(), Value: math.NaN(), Measurements: q.measurementsOf()}
 		if v := q.result; v != nil {
-			s.Value, s.Mode, s.Hessian, s.Gradient = v.Value, v.Mode, v.Hessian, v.Gradient
-			s.Modes, s.Doubt, s.Runs, s.Omega = v.Modes, v.Doubt, v.Runs, v.Omega.W
+			s.Value, s.Gradient = v.Value, v.Gradient
+			s.Modes, s.Doubt, s.Runs, s.Omega = v.Modes, v.Doubt, v.Runs, q.omega
 			if v.Mode != nil {
-				s.Errors = v.Errors()
+				s.Mode, s.Errors, s.Hessian = q.spread(v)
 			}
 		}
 		s.OFV = ofv(s.Value, s.Measurements)
@@ -641,6 +693,49 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*re
 	}
 	out.OFV = ofv(out.Value, out.Measurements)
 	return out, nil
+}
+
+// lacks tells which random effects the subject does not have; nil for none.
+func (q *person) lacks() []bool {
+	if q.m == q.full {
+		return nil
+	}
+	list := make([]bool, q.full)
+	for i := range list {
+		list[i] = !slices.Contains(q.active, i)
+	}
+	return list
+}
+
+// spread returns the mode of all random effects with its errors and the Hessian. What the subject does not have is zero
+// and as wide as the distribution.
+func (q *person) spread(v *population.Result) (mode, errors, hessian []float64) {
+	if q.m == q.full {
+		return v.Mode, v.Errors(), v.Hessian
+	}
+	n := q.full
+	mode, errors = make([]float64, n), make([]float64, n)
+	var lacking []int
+	for i := range n {
+		if !slices.Contains(q.active, i) {
+			lacking = append(lacking, i)
+			errors[i] = math.Sqrt(q.omega[i*n+i])
+		}
+	}
+	hessian = make([]float64, n*n)
+	for k, x := range v.Errors() {
+		mode[q.active[k]], errors[q.active[k]] = v.Mode[k], x
+		for l, at := range q.active {
+			hessian[q.active[k]*n+at] = v.Hessian[k*q.m+l]
+		}
+	}
+	rest := population.Precision(q.omega, n, lacking)
+	for k, i := range lacking {
+		for l, j := range lacking {
+			hessian[i*n+j] = rest[k*len(lacking)+l]
+		}
+	}
+	return mode, errors, hessian
 }
 
 // ofv is NONMEM's objective of a negative log likelihood of n measurements.

@@ -31,7 +31,9 @@ type madeKey struct {
 }
 
 func newFamily() *family {
-	return &family{files: map[*source.File]uint64{}, contents: map[*tape.Tape]digest{}, made: map[madeKey]any{}}
+	return &family{
+		files: map[*source.File]uint64{}, contents: map[*tape.Tape]digest{}, made: map[madeKey]any{},
+	}
 }
 
 // shared returns what make makes of tapes, or what it made of others with the same contents.

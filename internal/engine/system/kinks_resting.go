@@ -76,7 +76,9 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	k.model.load(c.Rates, k.rates, &at)
 	k.rates.Run()
 	eps := float64(0x1p-20 * span)
-	later := values{vecT: {m.T + eps}, vecY: k.along(m.Yp, k.rates, eps), vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	later := values{
+		vecT: {m.T + eps}, vecY: k.along(m.Yp, k.rates, eps), vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
+	}
 	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		clear(k.stuck)
 		return nil

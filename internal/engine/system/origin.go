@@ -205,7 +205,9 @@ func (d *Derivatives) Objective(row int, functionals []float64) (Origin, bool) {
 
 // Rates looks at the derivatives of the rates at (t, y) by states and params, with discretes and modes.
 func (d *Derivatives) Rates(t float64, y, discretes, modes []float64) (Origin, bool) {
-	return d.find(d.rates, -1, &values{vecT: {t}, vecY: y, vecP: d.problem.Point.p, vecD: discretes, vecM: modes})
+	return d.find(d.rates, -1, &values{
+		vecT: {t}, vecY: y, vecP: d.problem.Point.p, vecD: discretes, vecM: modes,
+	})
 }
 
 // find runs e with a cotangent of 1 for element row of the result, or for all of them if row is -1.

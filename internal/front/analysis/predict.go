@@ -3,9 +3,11 @@ package analysis
 import (
 	"context"
 	"io"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/goodness"
 	"odes.dev/odes/internal/front/report"
 )
 
@@ -18,6 +20,7 @@ var predict = &Row{
 		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
 		{"odes predict model.ode --draws draws.csv", "what all draws of odes sample say of the data"},
 		{"odes predict fitted.ode --draw data=data.svg --draw residuals", "with pictures"},
+		{"odes predict population.ode --draw gof --draw vpc=vpc.svg", "PRED, IPRED, CWRES and NPDE of a population"},
 	},
 	Flags: []Flag{
 		{
@@ -26,27 +29,66 @@ var predict = &Row{
 		},
 		{
 			Name: "seed", Kind: Whole, Placeholder: "N",
-			Help: "Which data are drawn from the noise around what --draws predict.",
+			Help: "Which data are drawn from the noise: around what --draws predict, or for a population.",
+		},
+		{
+			Name: "replicates", Kind: Whole, Placeholder: "N",
+			Help: "How many sets of data are drawn for a population: for NPDE and visual predictive checks.",
 		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {predictpictures}. May be repeated."},
 	},
-	Pictures: fitPictures[2:5],
+	Pictures: predictPictures,
 	Draw:     "draw",
 	Has:      report.HasPredictions,
 	Run:      compareOnce,
 	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
 		if a.Values["draws"] != "" {
+			if a.Values["replicates"] != "" {
+				return nil, Wrongf("--replicates is of populations: each of --draws gives one set of data")
+			}
+			if names := a.Model.RandomEffects(); len(names) > 0 {
+				return nil, Wrongf("draws do not predict a model with random effects (%s) in this version: what "+
+					"differs between subjects would be missing", strings.Join(names, ", "))
+			}
 			return predictedBy(ctx, a)
 		}
-		if a.Values["seed"] != "" {
-			return nil, Wrongf("--seed is of data that draws could have given: it goes with --draws FILE")
+		if len(a.Model.RandomEffects()) > 0 {
+			return populatedBy(ctx, a)
+		}
+		for _, name := range []string{"seed", "replicates"} {
+			if a.Values[name] != "" {
+				return nil, Wrongf("--%s is of data that are drawn: it goes with a model that has random effects, or "+
+					"with --draws FILE", name)
+			}
 		}
 		return compareOnce(ctx, a.Model, a.Options)
 	},
 }
 
+// populatedBy compares a population with its data.
+func populatedBy(ctx context.Context, a *Ask) (*Result, error) {
+	o := goodness.Options{Options: a.Options}
+	if a.Values["seed"] != "" {
+		o.Seed = uint64(a.Values.Number("seed"))
+	}
+	if a.Values["replicates"] != "" {
+		if o.Replicates = int(a.Values.Number("replicates")); o.Replicates < 1 {
+			return nil, Wrongf("--replicates is a whole number from 1")
+		}
+	}
+	if tell := a.Tell; tell != nil {
+		o.Tell = func(done, of int) {
+			tell(Progress{Phase: odes.PhaseRuns, Steps: done, Done: float64(done) / float64(of)})
+		}
+	}
+	return populated(ctx, a.Model, o)
+}
+
 // compareOnce compares a model with its data as it stands.
 func compareOnce(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
+	if len(m.RandomEffects()) > 0 {
+		return populated(ctx, m, goodness.Options{Options: o})
+	}
 	list, err := fit.Predict(ctx, m, o)
 	if err != nil {
 		return nil, err

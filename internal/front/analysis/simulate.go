@@ -104,7 +104,33 @@ func simulatedTables(r *simulate.Result) *report.Tables {
 	if t.Tables = append(t.Tables, data); len(params.Columns) > 0 {
 		t.Tables = append(t.Tables, params)
 	}
+	if len(r.EffectNames) > 0 {
+		t.Tables = append(t.Tables, simulatedEffects(r))
+	}
 	return t
+}
+
+// simulatedEffects returns a table with a row for each subject of each replicate.
+func simulatedEffects(r *simulate.Result) report.Table {
+	t := report.Table{Name: "effects", Columns: []report.TableColumn{{Name: "replicate"}}}
+	for _, name := range r.EffectNames {
+		t.Columns = append(t.Columns, report.TableColumn{Name: name})
+	}
+	for i := range r.Replicates {
+		for _, d := range r.Replicates[i].Effects {
+			t.Labels = append(t.Labels, d.Experiment)
+			t.Columns[0].Values = append(t.Columns[0].Values, float64(r.Replicates[i].Number))
+			for k, x := range d.Values {
+				t.Columns[k+1].Values = append(t.Columns[k+1].Values, x)
+			}
+		}
+	}
+	return t
+}
+
+// trueName is what the column of what was drawn is called.
+func trueName(name string) string {
+	return "true_" + strings.NewReplacer("[", "_", ",", "_", "]", "").Replace(name)
 }
 
 // dataCSV writes data as the item `data` reads them: a line for each row of each replicate.
@@ -117,7 +143,19 @@ func dataCSV(to io.Writer, h report.Heading, r *simulate.Result) error {
 	if r.Settings.Replicates > 1 {
 		line = append(line, "replicate")
 	}
+	old := map[string]bool{} // columns of what was drawn when data were simulated before
+	if len(r.Replicates) > 0 {
+		for _, p := range r.Replicates[0].Params {
+			old[trueName(p.Name)] = true
+		}
+		for _, name := range r.EffectNames {
+			old[trueName(name)] = true
+		}
+	}
 	for _, c := range r.Table.Columns {
+		if old[c.Name] {
+			continue
+		}
 		name := c.Name
 		if c.Unit != "" {
 			name += " [" + c.Unit + "]"
@@ -126,7 +164,10 @@ func dataCSV(to io.Writer, h report.Heading, r *simulate.Result) error {
 	}
 	if len(r.Replicates) > 0 {
 		for _, p := range r.Replicates[0].Params {
-			line = append(line, "true_"+strings.NewReplacer("[", "_", ",", "_", "]", "").Replace(p.Name))
+			line = append(line, trueName(p.Name))
+		}
+		for _, name := range r.EffectNames {
+			line = append(line, trueName(name))
 		}
 	}
 	w.Write(line)
@@ -142,6 +183,10 @@ func dataCSV(to io.Writer, h report.Heading, r *simulate.Result) error {
 	}
 	for i := range r.Replicates {
 		x := &r.Replicates[i]
+		subjects := map[string][]float64{}
+		for _, d := range x.Effects {
+			subjects[d.Experiment] = d.Values
+		}
 		for row := range r.Rows() {
 			line = line[:0]
 			if r.Settings.Replicates > 1 {
@@ -150,6 +195,7 @@ func dataCSV(to io.Writer, h report.Heading, r *simulate.Result) error {
 			at := 0
 			for k, c := range r.Table.Columns {
 				switch {
+				case old[c.Name] && !r.Observed[k]:
 				case r.Observed[k]:
 					number(x.Data[at][row])
 					at++
@@ -161,6 +207,13 @@ func dataCSV(to io.Writer, h report.Heading, r *simulate.Result) error {
 			}
 			for _, p := range x.Params {
 				number(p.Value)
+			}
+			for k := range r.EffectNames {
+				value := math.NaN()
+				if r.Subject[row] != "" {
+					value = subjects[r.Subject[row]][k]
+				}
+				number(value)
 			}
 			w.Write(line)
 		}

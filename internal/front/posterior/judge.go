@@ -42,36 +42,42 @@ func (p *problem) visits(r *Result) {
 		return
 	}
 	n := len(p.coords)
-	groups := make([][][]float64, len(r.Modes)) // [mode][param][draw]
-	for m := range groups {
-		groups[m] = make([][]float64, n)
-	}
+	var nearest []int // of each draw
 	q := make([]float64, n)
 	for k := range r.Chains {
 		for d := range r.Chains[k].Draws() {
-			for i := range q {
-				q[i] = p.coords[i].of(r.Chains[k].Values[i][d])
-			}
 			best, least := 0, math.Inf(1)
 			for m := range r.Modes {
 				if len(r.Modes) == 1 {
 					break
 				}
+				for i := range q {
+					q[i] = p.coords[i].of(r.Chains[k].Values[i][d])
+				}
 				if far := r.Modes[m].far(q); far < least {
 					best, least = m, far
 				}
 			}
-			for i := range q {
-				groups[best][i] = append(groups[best][i], r.Chains[k].Values[i][d])
-			}
+			nearest = append(nearest, best)
 		}
 	}
+	mine := make([]float64, 0, len(nearest)) // one list at a time: there may be many draws
 	for m := range r.Modes {
 		o := &r.Modes[m]
 		o.Mean, o.Sd = make([]float64, n), make([]float64, n)
 		for i := range n {
-			x := [][]float64{groups[m][i]}
-			if o.Draws = len(x[0]); o.Draws == 0 {
+			mine = mine[:0]
+			at := 0
+			for k := range r.Chains {
+				for _, x := range r.Chains[k].Values[i][:r.Chains[k].Draws()] {
+					if nearest[at] == m {
+						mine = append(mine, x)
+					}
+					at++
+				}
+			}
+			x := [][]float64{mine}
+			if o.Draws = len(mine); o.Draws == 0 {
 				o.Mean[i], o.Sd[i] = nan, nan
 				continue
 			}

@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/redose"
 	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/lang/diag"
 )
@@ -28,6 +29,10 @@ type request struct {
 	Name       string `json:"name"`
 	Folder     string `json:"folder"`
 	Experiment string `json:"experiment"`
+	Doses      *struct {
+		Name string `json:"name"`
+		Text string `json:"text"`
+	} `json:"doses"`
 
 	// all that compute; close names a model or a job
 	Model    uint32      `json:"model"`
@@ -86,7 +91,7 @@ var ops []op
 func init() { // since the table and its rows refer to each other
 	ops = []op{
 		{name: "hello", do: hello},
-		{name: "open", keys: []string{"text", "name", "folder", "experiment"}, do: open},
+		{name: "open", keys: []string{"text", "name", "folder", "experiment", "doses"}, do: open},
 		{name: "sens", keys: keysOfSens, do: first},
 		{name: "run", keys: append([]string{"times"}, keysOfRuns...), do: first},
 		{name: "again", keys: []string{"job", "progress"}, do: again},
@@ -192,6 +197,12 @@ func open(s *server, ctx context.Context, r *request, _ []float64, _ func(odes.P
 			return answer{}, badRequest("the folder %q is not absolute", r.Folder)
 		}
 		opts.Files = input.Folder(r.Folder, nil)
+	}
+	if d := r.Doses; d != nil {
+		var err error
+		if opts.Doses, err = redose.Table(d.Name, d.Text); err != nil {
+			return answer{}, modelError{err}
+		}
 	}
 	name := r.Name
 	if name == "" {

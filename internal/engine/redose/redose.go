@@ -22,6 +22,9 @@ import (
 // Model returns the text and the files of a model, in which the table of the doses holds those of another file. That is
 // about one experiment, or "" for a model without any. A table that is written in the model becomes one of a file.
 func Model(f *ast.File, files fs.FS, experiment string, doses *data.Table) (text string, with fs.FS, err error) {
+	if doses, err = whole(doses); err != nil {
+		return "", nil, err
+	}
 	r := &regimen{model: f, doses: doses}
 	if err := r.find(files, experiment); err != nil {
 		return "", nil, err
@@ -41,6 +44,44 @@ func Model(f *ast.File, files fs.FS, experiment string, doses *data.Table) (text
 			text[at.End:]
 	}
 	return text, &over{FS: files, name: path.Clean(strings.ReplaceAll(r.table.Name, "\\", "/")), text: table}, nil
+}
+
+// whole returns a table with the lines of its rows, which one that a program has made may lack.
+func whole(t *data.Table) (*data.Table, error) {
+	to := *t
+	rows := 0
+	for i, c := range t.Cells {
+		if i == 0 {
+			rows = len(c)
+		}
+		if len(c) != rows {
+			return nil, fmt.Errorf("the columns of %s differ in length", t.Name)
+		}
+	}
+	if len(t.Cells) != len(t.Columns) {
+		return nil, fmt.Errorf("%s has %d columns with %d names", t.Name, len(t.Cells), len(t.Columns))
+	}
+	for len(to.Lines) < rows {
+		to.Lines = append(slices.Clip(to.Lines), len(to.Lines)+2) // below its names
+	}
+	return &to, nil
+}
+
+// Table reads a table of doses from a text, as it would from a file of that name: its ending tells how.
+func Table(name, text string) (*data.Table, error) {
+	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
+	if !fs.ValidPath(base) || base == "." {
+		base = "doses.csv"
+	}
+	return data.ReadTable(&over{FS: nothing{}, name: base, text: []byte(text)}, base)
+}
+
+// nothing is a folder without files.
+type nothing struct{}
+
+// Open opens no file.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // over is files of which one has another text.
@@ -231,9 +272,9 @@ func (r *regimen) subject(table, experiment string) error {
 		}
 		return nil
 	case len(names) > 0 && experiment == "":
-		return fmt.Errorf("other doses are those of one experiment: say which, as in --in %s", names[0])
+		return fmt.Errorf("other doses are those of one experiment: say which, such as %s", names[0])
 	case occasion && slices.Contains(names, base):
-		return fmt.Errorf("other doses take the place of those of all occasions: --in %s", base)
+		return fmt.Errorf("other doses take the place of those of all occasions: those of %s", base)
 	}
 	return fmt.Errorf("the experiment %q is not made from the rows of %q, so it has no doses", experiment, table)
 }

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/front/redose"
+	"odes.dev/odes/internal/engine/redose"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	const listed = "data D { time = [a for a in 1:3] mg = [1, 2, 3] DV = [1, 2, 3] ID = [1, 1, 1] }"
 	inline := strings.Replace(model, `data D = csv("d.csv", time = "TIME [h]", mg = "dose")`, listed, 1)
 	for _, c := range []struct{ model, table, experiment, doses, want string }{
-		{model, table, "", doses, "say which, as in --in subject_a"},
+		{model, table, "", doses, "say which, such as subject_a"},
 		{model, table, "b", doses, `the experiment "b" is not made from the rows of "D"`},
 		{model, table, "subject_a", "TIME,GRAMS\n0,1\n", "new.csv has no column AMT"},
 		{model, table, "subject_a", "T,AMT\n0,1\n", "new.csv has no column TIME [h]"},
@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		{model, table, "subject_a", "TIME,AMT\n0,1\n1,0\n", "new.csv, row 2: no dose is given"},
 		{model, table, "subject_a", "TIME,AMT,II\n0,1,12\n", "new.csv, row 1: II is 12, but neither ADDL nor SS"},
 		{model, occasions, "subject_a", doses, "several occasions"},
-		{model, occasions, "subject_a_occasion_2", doses, "--in subject_a"},
+		{model, occasions, "subject_a_occasion_2", doses, "all occasions: those of subject_a"},
 		{
 			strings.Replace(model, "doses D { amt = D.mg  gut }\n", "", 1), table, "subject_a", doses,
 			"no records of doses",
