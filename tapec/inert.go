@@ -17,7 +17,8 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	some := func(t *tape.Tape) bool {
 		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
 	}
-	if slices.ContainsFunc([]*tape.Tape{c.Rates, c.Delays, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}, some) {
+	parts := []*tape.Tape{c.Rates, c.Delays, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}
+	if slices.ContainsFunc(parts, some) {
 		return false
 	}
 	for _, t := range c.Affects {

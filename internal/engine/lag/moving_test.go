@@ -54,7 +54,8 @@ func TestMoving(t *testing.T) {
 			for mode, s := range map[string]*odes.Sensitivities{"adjoint": adjoint, "tangent": tangent} {
 				got := s.Derivative(i, s.Variables[k])[0]
 				if !(math.Abs(got-want) <= 1e-6*max(1, math.Abs(want))) {
-					t.Errorf("%s: d %s/d %s = %.10g, and differences give %.10g", mode, s.Values[i].Name, name, got, want)
+					t.Errorf("%s: d %s/d %s = %.10g, and differences give %.10g",
+						mode, s.Values[i].Name, name, got, want)
 				}
 			}
 		}

@@ -67,9 +67,6 @@ type Record struct {
 	stops   []stop
 	tau     []float64 // the delays of the run, NaN for those that move
 	walks
-	// Thin tells that nobody reads the record when the run has ended: steps that lie behind all delays are dropped.
-	Thin    bool
-	dropped int
 }
 
 // NewRecord returns a record for runs of m; nil where m reads no past.
@@ -118,7 +115,7 @@ func places(list []*model.Symbol) map[*model.Symbol]int {
 
 // opens begins the record of a run by a method with info from y at t, with discretes d.
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
-	r.q, r.start, r.dropped = q, t, 0
+	r.q, r.start = q, t
 	r.y0 = append(r.y0[:0], y...)
 	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1}), r.stops[:0]
 	r.deepest = max(info.Order, 1)
@@ -216,32 +213,25 @@ func (r *Record) next(t float64) float64 {
 	return r.stops[0].t
 }
 
-// longest returns the length of the longest step that reads nothing of itself.
-func (r *Record) longest() float64 {
-	least := math.Inf(1)
-	for _, tau := range r.tau {
+// longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
+// these.
+func (r *Record) longest() (least float64, delay int) {
+	least = math.Inf(1)
+	for i, tau := range r.tau {
 		if tau < least {
-			least = tau
+			least, delay = tau, i
 		}
 	}
-	return least
+	return least, delay
 }
 
 // made keeps a step.
 func (r *Record) made(s *solvers.Step) {
 	k := append([]float64(nil), s.K...)
-	kept := solvers.Step{
+	r.steps = append(r.steps, solvers.Step{
 		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true, K: k,
 		Y0: append([]float64(nil), s.Y0...), Y1: append([]float64(nil), s.Y1...),
-	}
-	r.steps = append(r.steps, kept)
-	if !r.Thin {
-		return
-	}
-	for past := s.T1 - 1.01*slices.Max(r.tau); r.moving == 0 && r.dropped < len(r.steps) && r.steps[r.dropped].T1 < past; r.dropped++ {
-		x := &r.steps[r.dropped]
-		x.K, x.Y0, x.Y1 = nil, nil, nil
-	}
+	})
 }
 
 // parts notes that the record has a gap at t, behind the last step.

@@ -28,7 +28,10 @@ func TestRefused(t *testing.T) {
 		{text: strings.Replace(begin, "tau = 0.5", "tau = 0", 1), want: "a delay that vanishes"},
 		{text: begin + "objective K = final(delay(x, delay(y, 1)))", want: "this delay reads the past itself"},
 		{text: begin + "let z = delay(x, 1 - t)\nobjective K = integral(z)", want: "a delay is not negative"},
-		{text: begin + "event e at 1 { x += 1 }\nobjective K = final(delay(x, y))", want: "an event in a model whose delays"},
+		{
+			text: begin + "event e at 1 { x += 1 }\nobjective K = final(delay(x, y))",
+			want: "an event in a model whose delays",
+		},
 		{text: begin + "let z = delay(x, y - 1)\nobjective K = integral(z)", want: "a delay is not negative"},
 		{text: begin + "objective K = final(delay(delay(x, 1), 1))", want: "this is delayed already"},
 		{text: begin + "objective K = final(delay(k, 1))", want: "this does not change along the run"},

@@ -91,7 +91,20 @@ func (x *Worker) Over(t, t1 float64) {
 }
 
 // Next implements solvers.Lagged.
-func (x *Worker) Next(t float64) (longest, stop float64) { return x.rec.longest(), x.rec.next(t) }
+func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error) {
+	longest, i := x.rec.longest()
+	what := ""
+	switch {
+	case fixed > longest:
+		what = fmt.Sprintf("steps of fixed length read what they make themselves, since the shortest delay is %v; set "+
+			"a fixed_step up to that, or leave it to error control", longest)
+	case longest < least:
+		what = fmt.Sprintf("a delay of %v is shorter than any step here; write the present value in its place", longest)
+	default:
+		return longest, x.rec.next(t), nil
+	}
+	return 0, 0, &Error{T: t, Lag: x.rec.lagOf(i), Message: what}
+}
 
 // Made implements solvers.Lagged.
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {

@@ -173,6 +173,5 @@ func ofPast(err error) (at source.Span, is bool) {
 	if errors.As(err, &read) {
 		return read.Lag.Span, true
 	}
-	var step *solvers.PastError
-	return at, errors.As(err, &step)
+	return at, false
 }
