@@ -641,7 +641,7 @@ func TestKinksByWhatTheyDo(t *testing.T) {
 		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*x\ny' = -q*y\nobjective J = abs(final(x))\n" +
 			"objective K = final(y) + final(x)": "J/initial(x)",
 		"state x = 0, y = 1\nparam k = 1\nx' = -k*x + 0*y\ny' = abs(x)\nevent when y > 1.5 { stop }\n" +
-			"objective J = final(x)": "J/initial(x)",
+			"objective J = final(x)": "", // the event does not come: runs on both sides show it
 		// Bodies of events with conditions: what is cut off where it is 0 by the condition does not leave that place.
 		"state x = 1, y = 0\nparam k = 1\nx' = -k\ny' = 0\nevent when x < 0 { x = max(x, 0) + 1 }\n" +
 			"objective J = final(x)": "",

@@ -48,7 +48,7 @@ objective V = final(v)
 		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += D }": "u r D",
 		"y' = v\nevent e when x > th { v = 0*v + 2*v }":                   "u r",
 		"y' = v\nevent e when x > th at start { y += 1 }":                 "u r th initial(x)",
-		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += 1 }": "u r th initial(x)", // which makes it come
+		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += 1 }": "th initial(x)", // u: sooner or later
 		"state h = 0, w = 1\nh' = w\nw' = -0.1*w\ny' = if h < 2 then 1 else 2\nevent b when h >= 2 { w = 0 }": "",
 		// It begins there, and falls back.
 		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }":                                  "r th",
@@ -70,7 +70,7 @@ objective V = final(v)
 		// An event that stops it leaves it as far from its threshold as rounding does.
 		"state w = 1.7\ndiscrete s = 3\nw' = u - s\nevent e when w <= 0 { s = 0 }\ny' = if w > 0 then 1 else 2": "u",
 		// It matters only as it leaves.
-		"state w = th, z = 0\nw' = z\nz' = 0\ny' = if w > r then z else 0\nevent s at 1 {z = 1}":     "r th initial(z)",
+		"state w = th, z = 0\nw' = z\nz' = 0\ny' = if w > r then z else 0\nevent s at 1 {z = 1}":     "r th",
 		"state z = 0, w = th\nw' = z\nz' = 0\ny' = if w > r then z*w else r*z\nevent s at 1 {z = 1}": "",
 		"state w = th\nw' = x - w\ny' = if w > r then 1 else 2\nevent s at 0 {x = 0.5*x}":            "r th",
 		// It comes to its threshold, and stays.
@@ -180,7 +180,7 @@ objective V = final(v)
 		"x' = (if D > 0 then D/10 else 0) - k*x":                                       "D",
 		"x' = (if D > 0 then D^2 else 0) - k*x":                                        "",
 		"x' = (if u > Imax then v else v) - k*x":                                       "",
-		"x' = (if u > Imax then v else exp(-t)) - k*x":                                 "u Imax",
+		"x' = (if u > Imax then v else exp(-t)) - k*x":                                 "", // v is exp(-t)
 		"discrete I = Imax\nx' = (if u > I then I else u) - k*x":                       "u Imax",
 		"discrete I = 2\nx' = (if u > I then I else u) - x\nevent e at 1 { I = Imax }": "u Imax",
 		"x' = (if u > Imax then D else 2*D) - k*x":                                     "",

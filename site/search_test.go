@@ -41,7 +41,7 @@ var questions = [][2]string{
 	{"fit oscillator", "docs/how/fit-oscillator"},
 	{"multiple shooting", "docs/how/fit-oscillator"},
 	{"pandas", "docs/how/read-in-python"},
-	{"results in R", "docs/how/read-in-r"},
+	{"data frame in R", "docs/how/read-in-r"},
 	{"open in Excel", "docs/how/read-in-a-spreadsheet"},
 	{"why is it slow", "docs/how/slow"},
 	{"stiff too many steps", "docs/how/slow"},

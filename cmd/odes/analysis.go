@@ -61,7 +61,7 @@ func init() { // what the tables of commands have of analyses
 // analysisBegin and analysisEnd are what stands before and behind the flags of a row.
 type (
 	analysisBegin struct {
-		global
+		reading
 		Model string `arg:"" help:"Model file; - is standard input."`
 	}
 	analysisRun struct {

@@ -13,7 +13,7 @@ import (
 
 // checkCmd is odes check.
 type checkCmd struct {
-	global
+	reading
 	Models []string `arg:"" help:"Model files; - is standard input."`
 	setFlag
 	Identifiable bool       `help:"Tell which params of the fit the data can tell, near the values in the model."`

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/exchange/sedml"
 	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
@@ -66,6 +67,12 @@ type global struct {
 	Quiet   bool `short:"q" help:"Show errors and warnings only: no notes, no progress."`
 	Verbose bool `short:"v" help:"Show where the time went, and abbreviate nothing."`
 	NoColor bool `name:"no-color" help:"Write plain text even to a terminal, as with NO_COLOR set."`
+}
+
+// reading holds the flags of commands that read a model.
+type reading struct {
+	global
+	IgnoreFast bool `help:"{ignorefast}"`
 }
 
 // call is one invocation of the command: its streams, and the flags that every command has.
@@ -150,6 +157,11 @@ func (c *call) execute(args []string) int {
 	if err := contradiction(asked, c.settings); err != nil {
 		return c.fail(err)
 	}
+	if given := slices.ContainsFunc(asked.Flags(), func(f *kong.Flag) bool {
+		return f.Name == "ignore-fast" && asked.FlagValue(f) == true
+	}); given && commandName(asked) != "import" {
+		c.slow()
+	}
 	if err := asked.Run(c); err != nil {
 		return c.fail(err)
 	}
@@ -230,6 +242,7 @@ func helpTexts() map[string]string {
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",
+		"ignorefast": "Take reactions of SBML that are marked as fast, which are equilibria, by their rate laws.",
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
@@ -352,6 +365,9 @@ func commandName(ctx *kong.Context) string {
 	name, _, _ := strings.Cut(ctx.Command(), " ")
 	return name
 }
+
+// slow has reactions that are marked as fast taken by their rate laws, in whatever is read from now on.
+func (c *call) slow() { c.seen.Rewrite = sedml.Slow }
 
 // configure takes over the flags that every command has.
 func (c *call) configure(g global, asked formatFlag) {

@@ -13,7 +13,7 @@ import (
 
 // emitCmd is odes emit.
 type emitCmd struct {
-	global
+	reading
 	Model  string `arg:"" help:"Model file; - is standard input."`
 	Stage  string `required:"" placeholder:"STAGE" help:"Stage to show: {stages}."`
 	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
@@ -68,5 +68,5 @@ func (c *call) read(path string) (text, name, folder string, err error) {
 	if err != nil {
 		return "", "", "", fmt.Errorf("cannot read standard input: %w", err)
 	}
-	return string(b), "<stdin>", ".", nil
+	return string(c.seen.Taken(b)), "<stdin>", ".", nil
 }

@@ -16,7 +16,7 @@ import (
 
 // exportCmd is odes export.
 type exportCmd struct {
-	global
+	reading
 	Model string `arg:"" help:"Model file; - is standard input."`
 	inFlag
 	Format string `placeholder:"FORMAT" help:"{exports}"`

@@ -16,7 +16,7 @@ import (
 
 // modelFlags are the flags of commands that run one model.
 type modelFlags struct {
-	global
+	reading
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
 	solverFlags

@@ -10,7 +10,7 @@ import (
 
 // flattenCmd is odes flatten.
 type flattenCmd struct {
-	global
+	reading
 	Model  string `arg:"" help:"Model file; - is standard input."`
 	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 }

@@ -15,18 +15,17 @@ import (
 
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/exchange/sbml"
 	"odes.dev/odes/lang/diag"
 )
 
 // importCmd is odes import.
 type importCmd struct {
-	global
+	reading
 	File   string  `arg:"" help:"Model of another program, such as one in SBML; - is standard input."`
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
 	In     string  `placeholder:"TASK" help:"Of the tasks of an archive, translate this one, not the first."`
-
-	IgnoreFast bool `help:"Take reactions of SBML that are marked as fast, which are equilibria, by their rate laws."`
 
 	Force bool `help:"Replace a model that exists."`
 }
@@ -40,6 +39,10 @@ func (k *importCmd) Run(c *call) error {
 	text, name, folder, err := c.source(k.File)
 	if err != nil {
 		return err
+	}
+	if k.IgnoreFast && !sbml.Is(text) { // which gets a note for each
+		c.slow()
+		text = string(c.seen.Taken([]byte(text)))
 	}
 	if _, err := os.Lstat(k.Output); k.Output != "" && !k.Force && !errors.Is(err, fs.ErrNotExist) {
 		return usagef("%s exists: choose another name, or replace it with --force", k.Output)

@@ -17,7 +17,7 @@ import (
 
 // plotCmd is odes plot.
 type plotCmd struct {
-	global
+	reading
 	Model string   `arg:"" help:"Model file; - is standard input."`
 	What  []string `arg:"" optional:"" help:"{what}"`
 	setFlag

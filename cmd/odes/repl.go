@@ -19,7 +19,7 @@ import (
 
 // replCmd is odes repl.
 type replCmd struct {
-	global
+	reading
 	Model string `arg:"" optional:"" help:"Model file to start with."`
 	Dark  bool   `help:"Draw pictures in files light on dark."`
 	setFlag

@@ -27,7 +27,7 @@ import (
 
 // reportCmd is odes report.
 type reportCmd struct {
-	global
+	reading
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
 	solverFlags

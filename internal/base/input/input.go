@@ -30,6 +30,16 @@ type Seen struct {
 	mu   sync.Mutex
 	list map[string]fs.FileInfo // by absolute path
 	open []fs.FileInfo          // without a name
+	// Rewrite, if it is set before anything is read, changes what is read.
+	Rewrite func([]byte) []byte
+}
+
+// Taken is what is read in the place of a text.
+func (s *Seen) Taken(text []byte) []byte {
+	if s == nil || s.Rewrite == nil {
+		return text
+	}
+	return s.Rewrite(text)
 }
 
 func (s *Seen) add(name string, info fs.FileInfo) {
@@ -97,7 +107,7 @@ func File(name string, seen *Seen) ([]byte, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: cause(err)}
 	}
-	return text, nil
+	return seen.Taken(text), nil
 }
 
 // Stream reads r to its end. It is an error if that is farther than limit bytes.
@@ -133,6 +143,9 @@ func Read(files fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("there is no file %q in the model's folder: %w", name, fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("cannot read %q: %w", name, cause(err))
+	}
+	if d, ok := files.(folder); ok {
+		text = d.seen.Taken(text)
 	}
 	return text, nil
 }

@@ -30,8 +30,8 @@ func (r *Run) Refined(setup Setup, factor float64) Setup {
 type checking struct{ *Runner }
 
 // twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
-// is, it has as its share. With meets, it tells what comes at one time.
-func (r checking) twin(meets bool) (*Runner, error) {
+// is, it has as its share. With meets, it tells what comes at one time. Its runs take most steps at most.
+func (r checking) twin(meets bool, most int) (*Runner, error) {
 	setup := r.setup.InPhase("check")
 	setup.Gradient, setup.Method = nil, nil
 	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft
@@ -39,7 +39,7 @@ func (r checking) twin(meets bool) (*Runner, error) {
 	share := own.Independent(mode, kinks)
 	setup = setup.With(func(s *settings.Settings) { // of experiments as well, at once
 		s.Independent(mode, kinks)
-		s.Solver.Meetings = s.Solver.Meetings || meets
+		s.Solver.Meetings, s.Solver.MaxSteps = s.Solver.Meetings || meets, most
 	})
 	twin, err := r.model.Prepare(setup)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	o := &trust.Opinion{Sizes: sizes}
 	if r.other == nil {
 		var err error
-		if r.other, err = r.twin(false); err != nil {
+		if r.other, err = r.twin(false, r.settings.Solver.MaxSteps); err != nil {
 			return nil, err
 		}
 	}
@@ -187,6 +187,10 @@ func (r *Runner) sizes() []float64 {
 	return out
 }
 
+// smallestSize is what a state that begins at zero is larger than in a run if that has made something of it but
+// rounding's leftovers: products of these are smaller than any unit is.
+const smallestSize = 1e-100
+
 // extend makes the size of each state that begins at zero that of the state in the last run, if it is at hand: such an
 // initial value has no size of its own, and states may be in any unit.
 func (r checking) extend(ctx context.Context, sizes []float64) error {
@@ -211,7 +215,7 @@ func (r checking) extend(ctx context.Context, sizes []float64) error {
 				size = max(size, math.Abs(y))
 			}
 		}
-		if size > 1e-300 && size <= math.MaxFloat64 {
+		if size > smallestSize && size <= math.MaxFloat64 {
 			sizes[n] = size
 		}
 	}

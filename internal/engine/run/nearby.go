@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
@@ -22,6 +23,10 @@ const mostNearby, mostBeside = 8, 1e5
 // A variable is moved by a part of its size: small, and yet more than the tolerance within which times are one.
 const nearbyPart, nearbyTols = 1e-4, 100
 
+// besideSteps limits the steps of a run beside, as a multiple of those of the independent run. One that takes more is
+// not like it, and nobody waits for it.
+const besideSteps = 20
+
 // nearby compares s, of which fine is the independent run, with runs on both sides of what derivatives by it are
 // suspect. sizes are those of the variables.
 func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []float64) error {
@@ -39,9 +44,13 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 	if len(list) == 0 {
 		return nil
 	}
-	if r.beside == nil {
+	most := 1 << bits.Len(uint(besideSteps*(fine.Stats.Steps+besideSteps))) // the same for runs that are alike
+	if own := r.settings.Solver.MaxSteps; own > 0 {
+		most = min(most, own)
+	}
+	if r.beside == nil || r.beside.settings.Solver.MaxSteps != most {
 		var err error
-		if r.beside, err = r.twin(true); err != nil {
+		if r.beside, err = r.twin(true, most); err != nil {
 			return err
 		}
 		r.beside.seeks()

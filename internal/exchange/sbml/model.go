@@ -64,6 +64,8 @@ type symbol struct {
 	byAmount  bool // value is an amount, not a concentration
 	stored    string
 	reactions []term
+	quick     bool                 // fast reactions change it
+	solved    func() (expr, error) // what it is in equilibria
 }
 
 // term is what one side of a reaction contributes to the rate of a species.
@@ -271,7 +273,7 @@ func (m *Model) read() error {
 	}
 	for _, step := range []func() error{
 		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
-		m.algebraic,
+		m.algebraic, m.fast.equilibria,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -578,12 +580,8 @@ func (m *Model) readEvents() error {
 func (m *Model) readReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
 		s := m.symbols[r.attr("id")]
-		switch {
-		case r.is("fast") && m.slow:
-			m.note(r.place, "the reaction %s is fast, an equilibrium at all times: it is taken by its rate law", s.id)
-		case r.is("fast"):
-			return fail(r.place, "the reaction %s is fast, an equilibrium at all times: write it as an algebraic "+
-				"rule, or take its rate law by odes import --ignore-fast", s.id)
+		if r.is("fast") {
+			m.fast.noteFast(r, s)
 		}
 		law := r.child("kineticLaw")
 		if law.math() == nil && isBalance(m.root) {
@@ -623,6 +621,11 @@ func (m *Model) readReactions() error {
 				factor, err := m.stoichiometry(ref, to)
 				if err != nil {
 					return err
+				}
+				if slices.Contains(m.fast.reactions, s) {
+					made := side == "listOfProducts"
+					m.fast.terms = append(m.fast.terms, fastTerm{s, to, factor, made, ref})
+					continue
 				}
 				if side == "listOfReactants" {
 					factor = neg(factor)

@@ -26,7 +26,8 @@ type Model struct {
 	level     string
 	calls     int // of functions that are written out
 	time      string
-	slow      bool            // fast reactions are taken by their rate laws
+	slow      bool // fast reactions are taken by their rate laws
+	fast      fastPart
 	clock     string          // the time in expressions
 	changed   map[string]bool // ids that others change during runs
 	symbols   map[string]*symbol
@@ -78,10 +79,12 @@ func Is(text string) bool {
 var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 
 func newModel(file *source.File) *Model {
-	return &Model{
+	m := &Model{
 		file: file, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
 		static: map[*symbol]bool{}, changed: map[string]bool{},
 	}
+	m.fast.Model = m
+	return m
 }
 
 // take reads a document into a model.

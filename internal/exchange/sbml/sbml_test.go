@@ -362,7 +362,7 @@ func TestRefused(t *testing.T) {
 		{wrap(`<listOfParameters><parameter id="k" value="x"/></listOfParameters>`), `"x" is no number`},
 		{wrap(species + `<listOfReactions><reaction id="r"/></listOfReactions>`), "no kinetic law"},
 		{wrap(species + `<listOfReactions><reaction id="A"/></listOfReactions>`), "declared twice, in line 2"},
-		{wrap(species + `<listOfReactions><reaction id="r" fast="true"/></listOfReactions>`), "r is fast"},
+		{wrap(species + `<listOfReactions><reaction id="r" fast="true"/></listOfReactions>`), "no kinetic law"},
 		{
 			wrap(species + `<listOfReactions><reaction id="r" f:lowerFluxBound="a" ` +
 				`xmlns:f="http://www.sbml.org/sbml/level3/version1/fbc/version2"/></listOfReactions>`),

@@ -103,12 +103,14 @@ func suiteModel(dir, id string, set *suiteSettings) (string, error) {
 		return "", fmt.Errorf("%w: %w", errLeft, err)
 	}
 	m := sbml.ReadTree(file, document, &list)
-	if m == nil {
-		return "", fmt.Errorf("%w: %s", errLeft, list.All()[0].Message)
+	var translated *source.File
+	if m != nil {
+		translated = m.Text(sbml.Options{To: set.values["duration"]}, &list)
 	}
-	translated := m.Text(sbml.Options{To: set.values["duration"]}, &list)
 	if translated == nil {
-		return "", fmt.Errorf("%w: %s", errLeft, list.All()[0].Message)
+		all := list.All()
+		at := slices.IndexFunc(all, func(d diag.Diagnostic) bool { return d.Level == diag.Error })
+		return "", fmt.Errorf("%w: %s", errLeft, all[at].Message)
 	}
 	reports := translated.Text()
 	for _, v := range set.list("variables") {

@@ -133,7 +133,9 @@ func (m *Model) writeValues(w *writer) {
 			w.Line("")
 		}
 	}
-	if !slices.ContainsFunc(m.order, func(s *symbol) bool { return s.kind == state }) {
+	m.fast.writeAmounts(w)
+	if len(m.fast.pools)+len(m.fast.kept) == 0 &&
+		!slices.ContainsFunc(m.order, func(s *symbol) bool { return s.kind == state }) {
 		m.resting = m.named("rest")
 		w.From(source.Origin{})
 		w.Item("state %s = 0\n", m.resting)
@@ -189,6 +191,9 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 func (m *Model) ruleOf(s *symbol) (expr, error) {
 	if s.set != nil { // Define
 		return atom("("+s.set.text+")", false), nil
+	}
+	if s.solved != nil {
+		return s.solved()
 	}
 	of := s.rule.math()
 	if of == nil {
@@ -356,6 +361,7 @@ func (m *Model) writeEquations(w *writer) {
 		w.From(source.Origin{})
 		w.Item("%s' = 0", m.resting)
 	}
+	m.fast.writeFast(w)
 	for _, r := range m.root.list("listOfRules") {
 		if r.name.Local == "algebraicRule" && r.math() != nil {
 			w.From(m.origin(r, "algebraic rule"))
@@ -415,6 +421,8 @@ func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixe
 		order = append(order, s)
 		mixed = mixed || kept && s.stored != ""
 	}
+	amounts := m.fast.keepAmounts(given)
+	mixed = mixed || kept && len(amounts) > 0
 	jumps := func(s *symbol) bool {
 		_, found := given[s.in.id]
 		return found && s.species && s.kind == state && s.stored == "" && !s.isAmount
@@ -444,7 +452,7 @@ func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixe
 		}
 		body = append(body, name+" = "+v.text)
 	}
-	return body, mixed
+	return append(body, amounts...), mixed
 }
 
 // writeResults reports what changes, and has an objective for the last value of each species that does, and of all that
@@ -459,7 +467,7 @@ func (m *Model) writeResults(w *writer, bare bool) {
 		}
 		plain = plain && s.kind == state && s.stored == ""
 		report = append(report, s.name)
-		if s.kind == state {
+		if s.kind == state || s.quick {
 			moved = append(moved, s)
 		} else {
 			others = append(others, s)
