@@ -45,6 +45,11 @@ func TestRefused(t *testing.T) {
 		{text: begin + "past x = [1, 2]", want: "the past of x must be a scalar"},
 		{text: begin + "alg a = 0\n0 = a - x", want: "an algebraic equation does not go with delays yet"},
 		{text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = 0 }", want: "jump"},
+		{text: begin + "let z = log(2 - t)\nobjective K = integral(z)", want: "is not a finite number"},
+		{
+			text: begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)", want: "fixed_step where delays move",
+			settings: [][2]string{{"solver.fixed_step", "0.1"}},
+		},
 		{text: begin, want: "mode = complex does not go", settings: [][2]string{{"sens.mode", "complex"}}},
 		{text: begin, want: "mode = forward does not go", settings: [][2]string{{"sens.mode", "forward"}}},
 		{text: begin, want: "mode = continuous does not go", settings: [][2]string{{"sens.mode", "continuous"}}},

@@ -108,8 +108,13 @@ func chooseForDelays(r *Run, l *diag.List) {
 	case s.Checkpoint.Kind != solvers.CheckpointAuto:
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
-	if len(model.MovingDelays(m.Lags)) > 0 && len(m.Events) > 0 {
-		no("an event in a model whose delays move with time or states", "make the delay one of params")
+	if len(model.MovingDelays(m.Lags)) > 0 {
+		if len(m.Events) > 0 {
+			no("an event in a model whose delays move with time or states", "make the delay one of params")
+		}
+		if s.Solver.Fixed > 0 {
+			no("fixed_step where delays move with time or states", "leave the steps to error control")
+		}
 	}
 	for _, e := range m.Events {
 		if reads(e.Rank) {
