@@ -541,7 +541,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 	s.t = t1
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	if s.sight.lagged != nil {
-		if _, err := s.sight.lagged.Made(st); err != nil {
+		if _, err := s.sight.lagged.Made(st, e); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,5 @@
 package solvers
 
-import (
-	"fmt"
-)
-
 // Lagged is a System whose functions read states at earlier times. It keeps a record of the run, from which it reads
 // them: what it is told of here is all that it needs for that.
 //
@@ -17,11 +13,15 @@ type Lagged interface {
 	// what comes behind t.
 	Over(t, t1 float64)
 	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
-	// behind t at which a step is to end, since what it reads is not smooth there.
-	Next(t float64) (longest, stop float64)
-	// Made takes a step that was accepted, with the rows of its dense output. It reports whether the right-hand side
-	// may be another one behind its end.
-	Made(s *Step) (broke bool, err error)
+	// behind t at which a step is to end, since what it reads is not smooth there. The error says that steps cannot be
+	// so short: they are no shorter than least, or all as long as fixed unless that is 0.
+	Next(t, fixed, least float64) (longest, stop float64, err error)
+	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
+	// long, or as it is where that is 0.
+	Cut(tr *Step) (h float64, again bool)
+	// Made takes a step that was accepted, with its end and the rows of its dense output. It reports whether the
+	// right-hand side may be another one behind its end.
+	Made(s *Step, e End) (broke bool, err error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
 }
@@ -64,15 +64,9 @@ func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
 	if past == nil {
 		return s.aim(tr, stop), nil
 	}
-	longest, at := past.Next(s.t)
-	switch {
-	case s.opts.Fixed > longest:
-		return false, &PastError{T: s.t, Message: fmt.Sprintf(
-			"steps of fixed length read what they make themselves, since the shortest delay is %v; set a fixed_step "+
-				"up to that, or leave it to error control", longest)}
-	case longest < s.least():
-		return false, &PastError{T: s.t, Message: fmt.Sprintf(
-			"a delay of %v is shorter than any step here; write the present value in its place", longest)}
+	longest, at, err := past.Next(s.t, s.opts.Fixed, s.least())
+	if err != nil {
+		return false, err
 	}
 	s.h = min(s.h, longest)
 	before := at < stop-s.eventTol(stop, 0)
@@ -84,10 +78,16 @@ func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
 	return clipped, nil
 }
 
-// PastError says why something of the past cannot be read.
-type PastError struct {
-	T       float64
-	Message string
+// remade reports whether the trial step is to be made again: it passes over something, or reads what is not smooth.
+func remade(s *Solver, tr *Step) bool {
+	if s.sight.narrow != nil && s.sight.passes(s) {
+		return true
+	} else if s.sight.lagged == nil {
+		return false
+	}
+	h, again := s.sight.lagged.Cut(tr)
+	if again && h > 0 {
+		s.cut = max(h, s.least())
+	}
+	return again
 }
-
-func (e *PastError) Error() string { return e.Message }

@@ -491,7 +491,7 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok, s.sight.narrow != nil && s.sight.passes(s):
+	case !ok, remade(s, tr):
 		return nil
 	}
 	located := false
@@ -565,7 +565,7 @@ func (s *Solver) accept(e End) error {
 	broke := false
 	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
 		var err error
-		if broke, err = s.sight.lagged.Made(tr); err != nil {
+		if broke, err = s.sight.lagged.Made(tr, e); err != nil {
 			return err
 		}
 	}

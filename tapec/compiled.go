@@ -22,10 +22,10 @@ import (
 // and Instants always exist.
 type Compiled struct {
 	Model *model.Model
+	Along
 
 	Defaults   []Default    // of params whose defaults are not just numbers; each after those that it uses
 	Start      *tape.Tape   // t, p.* → y.*, d.*: the initial values
-	Rates      *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.*, and dq.* of the integrals among the functionals
 	Instants   *tape.Tape   // p.*, d.* → T[len(InstantList)]
 	Choose     *tape.Tape   // t, y.*, p.*, d.*, kept.* → m.*
 	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
@@ -49,6 +49,12 @@ type Compiled struct {
 	ClockList   []Clock
 	Modes       []Mode
 	Functionals []Functional
+}
+
+// Along are the tapes that run along the steps.
+type Along struct {
+	Rates  *tape.Tape // t, y.*, p.*, d.*, m.* → dy.*, and dq.* of the integrals among the functionals
+	Delays *tape.Tape // t, y.*, p.*, d.*, m.* → tau.*: the delays that move; nil if none does
 }
 
 // Default is the default of a param in terms of others. A tape without inputs computes constants.

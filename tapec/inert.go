@@ -17,7 +17,8 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	some := func(t *tape.Tape) bool {
 		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
 	}
-	if slices.ContainsFunc([]*tape.Tape{c.Rates, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}, some) {
+	parts := []*tape.Tape{c.Rates, c.Delays, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}
+	if slices.ContainsFunc(parts, some) {
 		return false
 	}
 	for _, t := range c.Affects {
@@ -32,4 +33,20 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 		}
 	}
 	return true
+}
+
+// LagInputs lists what n is made of, where that is a state at earlier times: the state, and what the delay reads.
+func (c *Compiled) LagInputs(n Name) (list []Name) {
+	for _, l := range c.Model.Lags {
+		if n.Role != State || n.Of != l.Value.Name {
+			continue
+		}
+		list = append(list, State.Called(l.State.Name), Discrete.Called(l.Delay.Name))
+		if l.Moves {
+			for _, in := range c.Delays.Inputs {
+				list = append(list, MustName(in.Name))
+			}
+		}
+	}
+	return list
 }

@@ -97,6 +97,7 @@ func (c *compiler) compile() {
 	out.Objective = c.objective()
 
 	out.Rates = c.rates()
+	out.Delays = c.delays()
 	out.Peaks = c.peaks()
 	out.Guards = c.guards()
 	out.Choose = c.choose()
@@ -154,6 +155,21 @@ func (c *compiler) rates() *tape.Tape {
 			x = l.elementwise(tape.Select, open, x, l.number(0))
 		}
 		l.output(Integrand.Number(f.number), l.expand(x, f.ax, f.own))
+	}
+	return c.finish(l)
+}
+
+// delays writes the delays that move.
+func (c *compiler) delays() *tape.Tape {
+	list := model.MovingDelays(c.model.Lags)
+	if len(list) == 0 {
+		return nil
+	}
+	l := c.lowerer("delays")
+	l.held, l.rates = true, true
+	for _, sym := range list {
+		l.span = sym.Span
+		l.output(DelayOf.Called(sym.Name), l.filled(sym.Value, scope{}, tape.Shape(sym.Type.Shape)).v)
 	}
 	return c.finish(l)
 }

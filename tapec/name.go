@@ -62,6 +62,7 @@ const (
 	// What tapes make of it.
 	Rate         // dy.x
 	Residual     // res.0, by the number of the model.Residual
+	DelayOf      // tau.delay.1, a delay that moves
 	Integrand    // dq.0, by the number of the Functional
 	Functionals  // F.0, by the number of the Functional
 	Objectives   // psi, all elements of all objectives
@@ -116,6 +117,7 @@ var roles = [numRoles]struct {
 	DataRow:      {"row", alone},
 	Rate:         {"dy", named},
 	Residual:     {"res", numbered},
+	DelayOf:      {"tau", named},
 	Integrand:    {"dq", numbered},
 	Functionals:  {"F", numbered},
 	Objectives:   {"psi", alone},

@@ -18,6 +18,7 @@ const (
 	PartRunWork     // what the rates compute of params alone; empty until Split takes it out of them
 	PartSegmentWork // what they compute of values that change at events only; likewise
 	PartRates
+	PartDelays   // of what is read of the past, where they move
 	PartJacobian // of the rates, or of their implicit part; empty unless a method asks for it
 	PartImplicit // the parts of the rates for methods that split them; likewise
 	PartExplicit
@@ -48,6 +49,7 @@ var partNames = [numParts]string{
 	PartRunWork:     "run work",
 	PartSegmentWork: "segment work",
 	PartRates:       "rates",
+	PartDelays:      "delays",
 	PartJacobian:    "jacobian",
 	PartImplicit:    "implicit",
 	PartExplicit:    "explicit",
@@ -77,7 +79,7 @@ func (p Part) String() string {
 
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
-	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartJacobian,
+	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartDelays, PartJacobian,
 	PartImplicit, PartExplicit,
 	PartInstants, PartChoose, PartGuards, PartClocks, PartPriorities, PartAffects,
 	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
@@ -180,6 +182,7 @@ func (c *Compiled) Parts() *Parts[*tape.Tape] {
 			PartAsserts:    c.Asserts,
 			PartStart:      c.Start,
 			PartRates:      c.Rates,
+			PartDelays:     c.Delays,
 			PartInstants:   c.Instants,
 			PartChoose:     c.Choose,
 			PartGuards:     c.Guards,

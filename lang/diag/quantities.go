@@ -22,11 +22,14 @@ func Bytes(bytes float64) string {
 }
 
 // Count writes "1 step", "2 steps".
-func Count(n int, noun string) string {
+func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
+
+// CountOf writes "1 entry", "2 entries".
+func CountOf(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Some joins names, of which it leaves some out where there are many.
@@ -36,6 +39,15 @@ func Some(names []string) string {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
 	}
 	return strings.Join(names, ", ")
+}
+
+// SomeAnd joins names as All does, of many the first few: "a, b, c, d and 3 more".
+func SomeAnd(names []string) string {
+	const most = 4
+	if more := len(names) - most; more > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return All(names)
 }
 
 // Either joins alternatives: "a, b or c".

@@ -40,10 +40,23 @@ type Algebra struct {
 }
 
 // Lag is a state at earlier times, delay(State, tau). Value has the elements of State once for each delay, one after
-// the other. Delay holds the delays: a hidden discrete, which starts at what was written and stays.
+// the other. Delay holds the delays: a hidden discrete, which starts at what was written and stays. Where the delay
+// moves with time or the state, it is no discrete of the model, and its Value is what the delay is at each time.
 type Lag struct {
 	Value, State, Delay *Symbol
+	Moves               bool
+	Past                bool // the state has a past of its own: what is read before the start is not its initial value
 	Span                source.Span
+}
+
+// MovingDelays returns the delays that move, each once.
+func MovingDelays(lags []*Lag) (list []*Symbol) {
+	for _, l := range lags {
+		if l.Moves && !slices.Contains(list, l.Delay) {
+			list = append(list, l.Delay)
+		}
+	}
+	return list
 }
 
 // Residual is an algebraic equation `0 = Value`, one for each element of Value.
@@ -152,7 +165,7 @@ func (m *Model) Reads(used map[string]bool) {
 	for _, r := range m.Residuals {
 		roots = append(roots, r.Value)
 	}
-	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
+	for _, s := range slices.Concat(m.States, m.Discretes, m.Params, MovingDelays(m.Lags)) {
 		roots = append(roots, s.Value, s.Least, s.Most)
 	}
 	for _, e := range m.Events {

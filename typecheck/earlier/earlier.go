@@ -38,9 +38,9 @@ func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
 	if s := tau.Type().Shape; len(s) > 0 {
 		return m.Fault(tau.Span(), "a delay is a single number, and this has shape %s", s)
 	}
-	if moves := model.Depends(tau) &^ model.UsesParam; moves != 0 {
-		return m.Fault(tau.Span(), "the delay is to be made of params and consts, which stay during a run; "+
-			"delays that change with time, states or discretes are not part of the language yet")
+	moves := model.Depends(tau)&^model.UsesParam != 0
+	if bad := m.cannotBy(tau); bad != nil {
+		return bad
 	}
 	if c, ok := tau.(*model.Const); ok {
 		switch d := c.Data[0]; {
@@ -53,12 +53,15 @@ func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
 	if bad := m.cannot(e, at); bad != nil {
 		return bad
 	}
-	delay, indices := m.delay(tau)
+	delay, indices := m.delay(tau, moves)
 	if len(delay.Type.Shape) > maxRank {
 		return m.Fault(tau.Span(), "a delay depends on at most %d loop variables", maxRank)
 	}
 	now := ref(m.Time, at)
-	amount := m.element(delay, indices, nil, tau.Span())
+	amount := tau
+	if !moves {
+		amount = m.element(delay, indices, nil, tau.Span())
+	}
 	then := m.Apply("-", at, now, amount)
 	var bad model.Expr
 	out := model.Replace(e, func(r *model.Ref) model.Expr {
@@ -103,8 +106,7 @@ func (m *Maker) cannot(e model.Expr, at source.Span) (bad model.Expr) {
 			case s.Kind == model.DiscreteSymbol && !slices.Contains(m.Delays, s):
 				bad = m.Fault(at, "%q is a discrete, and delay takes states, time and what is made of them; a state "+
 					"that events set, with the equation %s' = 0, has earlier values", s.Name, s.Name)
-			case s.Kind == model.DiscreteSymbol,
-				slices.ContainsFunc(m.Lags, func(l *model.Lag) bool { return l.Value == s }):
+			case s.Kind == model.DiscreteSymbol, m.lagged(s):
 				bad = m.Fault(at, "this is delayed already: write delay(x, a + b) for x at t - (a + b)")
 			case s.Kind == model.StateSymbol:
 				changes = true
@@ -118,10 +120,39 @@ func (m *Maker) cannot(e model.Expr, at source.Span) (bad model.Expr) {
 	return bad
 }
 
-// delay returns the discrete that holds a delay, and the loop variables that it depends on.
-func (m *Maker) delay(tau model.Expr) (*model.Symbol, []*model.Index) {
+// cannotBy reports what a delay that moves reads and cannot be made of; nil for nothing.
+func (m *Maker) cannotBy(tau model.Expr) (bad model.Expr) {
+	model.Walk(func(e model.Expr) bool {
+		r, ok := e.(*model.Ref)
+		_, limit := e.(*model.Limit)
+		_, functional := e.(*model.Functional)
+		switch {
+		case bad != nil:
+		case limit:
+			bad = m.Fault(e.Span(), "pre and post are of one time, and a delay is read along the run")
+		case functional:
+			bad = m.Fault(e.Span(), "a functional is of the whole run, and a delay is read along it")
+		case ok && r.Sym.Kind == model.AlgSymbol:
+			bad = m.Fault(e.Span(), "%q is an algebraic unknown, and a delay is made of params, time, states and "+
+				"discretes", r.Sym.Name)
+		case ok && (m.lagged(r.Sym) || slices.Contains(m.Delays, r.Sym)):
+			bad = m.Fault(tau.Span(), "this delay reads the past itself; make a state of what it reads")
+		}
+		return bad == nil
+	}, tau)
+	return bad
+}
+
+// lagged reports whether s is what was read of the past.
+func (m *Maker) lagged(s *model.Symbol) bool {
+	return slices.ContainsFunc(m.Lags, func(l *model.Lag) bool { return l.Value == s })
+}
+
+// delay returns the symbol that holds a delay, a discrete unless it moves, and the loop variables that it depends on.
+func (m *Maker) delay(tau model.Expr, moves bool) (*model.Symbol, []*model.Index) {
 	indices := model.Free(tau)
-	for _, s := range m.Delays {
+	all := slices.Concat(m.Delays, model.MovingDelays(m.Lags))
+	for _, s := range all {
 		if same(s.Value, tau) {
 			return s, nil
 		}
@@ -137,10 +168,12 @@ func (m *Maker) delay(tau model.Expr) (*model.Symbol, []*model.Index) {
 		value = model.Seal(&model.Assemble{Base: model.NewBase(t, tau.Span()), Pieces: []model.Piece{p}})
 	}
 	s := &model.Symbol{
-		Name: "delay." + strconv.Itoa(len(m.Delays)+1), Kind: model.DiscreteSymbol, Type: t, Span: tau.Span(),
+		Name: "delay." + strconv.Itoa(len(all)+1), Kind: model.DiscreteSymbol, Type: t, Span: tau.Span(),
 		Value: value, Literal: model.Static(value), Hidden: true, Lo: math.Inf(-1), Hi: math.Inf(1),
 	}
-	m.Delays = append(m.Delays, s)
+	if !moves {
+		m.Delays = append(m.Delays, s)
+	}
 	return s, indices
 }
 
@@ -154,7 +187,7 @@ func same(a, b model.Expr) bool {
 		b, ok := b.(*model.Ref)
 		return ok && a.Sym == b.Sym
 	}
-	return a == b
+	return a == b && len(model.Free(a)) == 0
 }
 
 // read returns the state x at the time then; nil where it has too many axes.
@@ -171,7 +204,7 @@ func (m *Maker) read(
 		}
 		i = len(m.Lags)
 		m.Lags = append(m.Lags, &model.Lag{
-			State: x, Delay: delay, Span: at,
+			State: x, Delay: delay, Span: at, Past: m.Past(x) != nil, Moves: !slices.Contains(m.Delays, delay),
 			Value: &model.Symbol{
 				Name: delay.Name + "." + x.Name, Kind: model.StateSymbol, Type: t, Span: at, Hidden: true,
 				Lo: math.Inf(-1), Hi: math.Inf(1),

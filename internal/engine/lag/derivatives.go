@@ -3,6 +3,7 @@ package lag
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -44,12 +45,24 @@ func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 	l, r := x.l, x.rec
 	copy(out, yd[:x.n*l])
-	for i, at := range r.delays {
+	if r.moving > 0 { // extend has written the delays, and the state
+		copy(x.mover.yb, yd[:x.n*l])
+		system.DelaysPush(x.w, t, x.mover.y, td, x.mover.yb, x.taud)
+	}
+	for i, from := range r.delays {
 		step, theta := x.locate(i, t)
-		for j := range x.td {
-			x.td[j] = td[j] - x.dd[at*l+j]
+		dd := x.dd
+		if from.moves {
+			dd = x.taud
 		}
-		x.stateTangent(step, theta)
+		for j := range x.td {
+			x.td[j] = td[j] - dd[from.at*l+j]
+		}
+		if step == ofPresent {
+			copy(x.xd, yd[:x.n*l])
+		} else {
+			x.stateTangent(step, theta)
+		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
 				copy(out[(c.to+k*c.len)*l:][:c.len*l], x.xd[c.from*l:])
@@ -95,13 +108,19 @@ func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 
 // AffectPush implements solvers.TangentSystem.
 func (x *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
-	x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
+	x.loose(func() {
+		x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
+	})
 }
 
 // ObservePush implements sens.TangentObjectives.
 func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	p := x.pointed(pt)
-	x.w.ObservePush(p, td, x.push(pt.T, td, ymd, x.ymd), dmd, x.push(pt.T, td, ypd, x.yd), dpd, fd)
+	x.loose(func() {
+		p := x.pointed(pt)
+		yd := x.push(pt.T, td, ypd, x.yd)
+		x.taus(pt.T, pt.Ym)
+		x.w.ObservePush(p, td, x.push(pt.T, td, ymd, x.ymd), dmd, yd, dpd, fd)
+	})
 }
 
 // Begin implements solvers.CotangentSystem.
@@ -134,7 +153,9 @@ func (x *Worker) Leave(db []float64) {
 // pull transposes the reading of lags at t: yb are cotangents of (y, lags). It adds those of the time to tb.
 func (x *Worker) pull(t float64, yb, tb []float64) {
 	l, r := x.l, x.rec
-	for i, at := range r.delays {
+	clear(x.taub)
+	moved := false
+	for i, from := range r.delays {
 		some := false
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
@@ -155,12 +176,25 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 			}
 		}
 		step, theta := x.locate(i, t)
+		if step == ofPresent {
+			add(yb[:x.n*l], x.xb)
+			continue
+		}
 		clear(x.sb)
 		x.statePull(step, theta)
+		db := x.db
+		if from.moves {
+			db, moved = x.taub, true
+		}
 		for j, v := range x.sb {
 			tb[j] += v
-			x.db[at*l+j] -= v
+			db[from.at*l+j] -= v
 		}
+	}
+	if moved { // extend has written the state
+		system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
+		add(yb[:x.n*l], x.mover.yb[:x.n*l])
+		add(tb, x.mover.tb)
 	}
 }
 
@@ -224,18 +258,16 @@ func (x *Worker) Initial(yb []float64) {
 // Pull implements solvers.CotangentField.
 func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
-	copy(yb, x.yb[:x.n*x.l])
 	x.pull(t, x.yb, tb)
+	copy(yb, x.yb[:x.n*x.l])
 }
 
 // adding has f add to cotangents of (y, lags), those of y being yb, and transposes the reading of the lags.
 func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64)) {
 	clear(buffer)
 	f(buffer)
-	for i := range yb[:x.n*x.l] {
-		yb[i] += buffer[i]
-	}
 	x.pull(t, buffer, tb)
+	add(yb[:x.n*x.l], buffer[:x.n*x.l])
 }
 
 // GuardPull implements solvers.CotangentSystem.
@@ -246,20 +278,24 @@ func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 
 // AffectPull implements solvers.CotangentSystem.
 func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
-	ye := x.extend(t, ym, x.y)
 	clear(ymb)
-	x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
+	x.loose(func() {
+		ye := x.extend(t, ym, x.y)
+		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
+	})
 }
 
 // ObservePull implements sens.CotangentObjectives.
 func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	p := x.pointed(pt)
-	clear(x.ymb)
-	x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
-	for i := range ymb[:x.n*x.l] {
-		ymb[i] += x.ymb[i]
-	}
-	x.pull(pt.T, x.ymb, tb)
+	x.loose(func() {
+		p := x.pointed(pt)
+		clear(x.ymb)
+		x.taus(pt.T, pt.Yp)
+		x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+		x.taus(pt.T, pt.Ym)
+		x.pull(pt.T, x.ymb, tb)
+		add(ymb[:x.n*x.l], x.ymb[:x.n*x.l])
+	})
 }
 
 // leap is the image of a jump: what a delay reads of it jumps at the start of a step.
@@ -301,9 +337,10 @@ func (x *Worker) difference(t float64, y []float64) []float64 {
 // LeapPush implements sens.PastPusher.
 func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
+	x.crossPush(t, y, td, yd, fd)
 	for _, p := range x.leapsAt(t) {
 		diff := x.difference(t, y)
-		at := x.rec.delays[p.delay] * l
+		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			dt := x.dd[at+j] - td[j]
 			if p.gap < len(x.times) {
@@ -335,9 +372,10 @@ func (x *Worker) Jumped(after int, td []float64) {
 // LeapPull implements sens.PastPuller.
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
+	defer x.crossPull(t, y, yb, fb, tb)
 	for _, p := range x.leapsAt(t) {
 		diff := x.difference(t, y)
-		at := x.rec.delays[p.delay] * l
+		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			var c float64
 			for e, v := range diff {

@@ -25,6 +25,13 @@ type read struct {
 	to        int // of the value for the first delay, behind the states
 	first     int // delay, of Record.delays
 	n         int // delays
+	past      bool
+}
+
+// source says where a delay comes from: an element of the discretes, or of the delays that move.
+type source struct {
+	at    int
+	moves bool
 }
 
 // gap is where the record is not smooth: pieces on both sides of it are not read as one.
@@ -32,6 +39,7 @@ type gap struct {
 	t     float64
 	after int  // the step at whose end it is, -1 at the start
 	jump  bool // the state jumps there
+	order int  // of the first derivative of a state that jumps there
 }
 
 // stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
@@ -46,7 +54,8 @@ type Record struct {
 	n, q   int // states and quadratures
 	lags   int // elements of lags, behind the states
 	reads  []read
-	delays []int // elements of the discretes that hold delays, in the order of the first reads
+	delays []source // in the order of the first reads
+	moving int      // elements of delays that move
 	spans  []*model.Lag
 
 	y0    []float64 // the state at the start, before anything happens there
@@ -56,10 +65,8 @@ type Record struct {
 
 	deepest int // order up to which stops are followed
 	stops   []stop
-	tau     []float64 // the delays of the run
-	// Thin tells that nobody reads the record when the run has ended: steps that lie behind all delays are dropped.
-	Thin    bool
-	dropped int
+	tau     []float64 // the delays of the run, NaN for those that move
+	walks
 }
 
 // NewRecord returns a record for runs of m; nil where m reads no past.
@@ -68,18 +75,25 @@ func NewRecord(m *model.Model) *Record {
 		return nil
 	}
 	r := &Record{spans: m.Lags}
-	states, discretes := places(m.States), places(m.Discretes)
+	states, discretes, moving := places(m.States), places(m.Discretes), places(model.MovingDelays(m.Lags))
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}
 	for _, l := range m.Lags {
 		x := read{from: states[l.State], len: l.State.Type.Shape.Size(), to: r.n + r.lags}
 		x.n = l.Delay.Type.Shape.Size()
-		at := discretes[l.Delay]
-		if x.first = slices.Index(r.delays, at); x.first < 0 {
+		x.past = l.Past
+		s := source{discretes[l.Delay], l.Moves}
+		if s.moves {
+			s.at = moving[l.Delay]
+		}
+		if x.first = slices.Index(r.delays, s); x.first < 0 {
 			x.first = len(r.delays)
-			for k := range x.n {
-				r.delays = append(r.delays, at+k)
+			for range x.n {
+				if r.delays = append(r.delays, s); s.moves {
+					r.moving++
+				}
+				s.at++
 			}
 		}
 		r.lags += x.len * x.n
@@ -101,13 +115,17 @@ func places(list []*model.Symbol) map[*model.Symbol]int {
 
 // opens begins the record of a run by a method with info from y at t, with discretes d.
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
-	r.q, r.start, r.dropped = q, t, 0
+	r.q, r.start = q, t
 	r.y0 = append(r.y0[:0], y...)
 	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1}), r.stops[:0]
 	r.deepest = max(info.Order, 1)
-	for i, at := range r.delays {
-		r.tau[i] = d[at]
-		if tau := d[at]; !(tau > 0) || tau > math.MaxFloat64 {
+	r.walks.opens()
+	for i, from := range r.delays {
+		if r.tau[i] = math.NaN(); from.moves {
+			continue
+		}
+		r.tau[i] = d[from.at]
+		if tau := d[from.at]; !(tau > 0) || tau > math.MaxFloat64 {
 			what := fmt.Sprintf("the delay is %v at the start of the run", tau)
 			switch {
 			case tau < 0:
@@ -148,21 +166,29 @@ func near(t, by float64) float64 {
 	return float64(few * (math.Nextafter(m, math.Inf(1)) - m))
 }
 
-// follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
-// less far: what is left is seen by error control.
-func (r *Record) follow(t float64, order int) {
-	const few = 600 // combinations
-	combinations := 1.0
-	if order++; order > r.deepest {
-		return
+// followed reports whether breaks of an order are looked for. Those of delays that move cost steps of their own.
+func (r *Record) followed(order int) bool {
+	few := 600.0 // combinations
+	if r.moving > 0 {
+		few = 25
 	}
+	combinations := 1.0
 	for k := range order {
 		combinations *= float64(len(r.tau)+k) / float64(k+1)
 	}
-	if order > 2 && combinations > few {
+	return order <= r.deepest && (order <= 2 || combinations <= few)
+}
+
+// follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
+// less far: what is left is seen by error control.
+func (r *Record) follow(t float64, order int) {
+	if order++; !r.followed(order) {
 		return
 	}
 	for _, tau := range r.tau {
+		if tau != tau {
+			continue
+		}
 		s := stop{t + tau, order}
 		tol := near(s.t, tau)
 		i, _ := slices.BinarySearchFunc(r.stops, s.t-tol, func(s stop, t float64) int { return cmp.Compare(s.t, t) })
@@ -187,34 +213,36 @@ func (r *Record) next(t float64) float64 {
 	return r.stops[0].t
 }
 
-// longest returns the length of the longest step that reads nothing of itself.
-func (r *Record) longest() float64 { return slices.Min(r.tau) }
+// longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
+// these.
+func (r *Record) longest() (least float64, delay int) {
+	least = math.Inf(1)
+	for i, tau := range r.tau {
+		if tau < least {
+			least, delay = tau, i
+		}
+	}
+	return least, delay
+}
 
 // made keeps a step.
 func (r *Record) made(s *solvers.Step) {
 	k := append([]float64(nil), s.K...)
-	kept := solvers.Step{
+	r.steps = append(r.steps, solvers.Step{
 		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true, K: k,
 		Y0: append([]float64(nil), s.Y0...), Y1: append([]float64(nil), s.Y1...),
-	}
-	r.steps = append(r.steps, kept)
-	if !r.Thin {
-		return
-	}
-	for past := s.T1 - 1.01*slices.Max(r.tau); r.dropped < len(r.steps) && r.steps[r.dropped].T1 < past; r.dropped++ {
-		x := &r.steps[r.dropped]
-		x.K, x.Y0, x.Y1 = nil, nil, nil
-	}
+	})
 }
 
 // parts notes that the record has a gap at t, behind the last step.
-func (r *Record) parts(t float64, jump bool) {
+func (r *Record) parts(t float64, jump bool, order int) {
 	after := len(r.steps) - 1
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
+		last.order = min(last.order, order)
 		return
 	}
-	r.gaps = append(r.gaps, gap{t, after, jump})
+	r.gaps = append(r.gaps, gap{t, after, jump, order})
 }
 
 // nothing reports whether steps from to to have no length.

@@ -29,6 +29,7 @@ type Worker struct {
 	point                   pointer
 	tangents
 	cotangents
+	mover
 }
 
 // tangents are those that a sweep forwards keeps.
@@ -68,6 +69,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x.method, _ = m.(solvers.Remembering)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
+	x.mover = newMover(rec, size.N, rec.lags, l)
 	x.cotangents = cotangents{db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
 	return x
 }
@@ -78,25 +80,47 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 	if !ok {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
-	x.method = able
+	x.method, x.running, x.known, x.within = able, true, false, false
 	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
 }
 
 // Over implements solvers.Lagged.
 func (x *Worker) Over(t, t1 float64) {
 	x.mid, x.later = t+float64(0.5*(t1-t)), !(t1 > t)
+	x.over(t, t1)
 }
 
 // Next implements solvers.Lagged.
-func (x *Worker) Next(t float64) (longest, stop float64) { return x.rec.longest(), x.rec.next(t) }
+func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error) {
+	longest, i := x.rec.longest()
+	what := ""
+	switch {
+	case fixed > longest:
+		what = fmt.Sprintf("steps of fixed length read what they make themselves, since the shortest delay is %v; set "+
+			"a fixed_step up to that, or leave it to error control", longest)
+	case longest < least:
+		what = fmt.Sprintf("a delay of %v is shorter than any step here; write the present value in its place", longest)
+	default:
+		return longest, x.rec.next(t), nil
+	}
+	return 0, 0, &Error{T: t, Lag: x.rec.lagOf(i), Message: what}
+}
 
 // Made implements solvers.Lagged.
-func (x *Worker) Made(s *solvers.Step) (broke bool, err error) {
+func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
 	if broke = len(r.stops) > 0 && r.stops[0].t <= s.T1+near(s.T1, s.T1-r.start); broke {
-		r.parts(s.T1, false)
+		r.parts(s.T1, false, r.stops[0].order)
+	}
+	crossed, err := x.walked(s)
+	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
+		r.parts(s.T1, false, 2)
+		r.follow(s.T1, 2)
+	}
+	if broke = broke || crossed; err != nil {
+		return broke, err
 	}
 	return broke, x.conditions(s.T1, s.Y1)
 }
@@ -127,17 +151,20 @@ func (x *Worker) conditions(t float64, y []float64) error {
 
 // Marked implements solvers.Lagged.
 func (x *Worker) Marked(m *solvers.Mark) error {
+	if m.Happens() {
+		x.known, x.within = false, false
+	}
 	switch m.Kind {
 	case solvers.MarkFire:
 		jump := !slices.Equal(m.Ym, m.Yp)
-		x.rec.parts(m.T, jump)
-		if jump {
-			x.rec.follow(m.T, 0)
-		} else {
-			x.rec.follow(m.T, 1)
+		order := 0
+		if !jump {
+			order = 1
 		}
+		x.rec.parts(m.T, jump, order)
+		x.rec.follow(m.T, order)
 	case solvers.MarkMode, solvers.MarkRemode:
-		x.rec.parts(m.T, false)
+		x.rec.parts(m.T, false, 1)
 		x.rec.follow(m.T, 1)
 	}
 	return nil
@@ -157,7 +184,10 @@ func (x *Worker) Start(t0 float64, y, d []float64) {
 
 // locate returns the step that delay i reads at t, and where in it.
 func (x *Worker) locate(i int, t float64) (step int, theta float64) {
-	tau := x.d[x.rec.delays[i]]
+	if x.rec.delays[i].moves {
+		return x.locateMoving(i, t)
+	}
+	tau := x.tau[i]
 	return x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
 }
 
@@ -167,11 +197,11 @@ func (x *Worker) state(step int, theta float64) {
 	case step < 0:
 		copy(x.x, x.rec.y0)
 		clear(x.slope)
-	case x.rec.steps[step].H == 0:
-		copy(x.x, x.rec.steps[step].Y1)
+	case x.stepAt(step).H == 0:
+		copy(x.x, x.stepAt(step).Y1)
 		clear(x.slope)
 	default:
-		x.method.InterpolateSlope(x, &x.rec.steps[step], theta, x.x, x.slope)
+		x.method.InterpolateSlope(x, x.stepAt(step), theta, x.x, x.slope)
 	}
 }
 
@@ -187,15 +217,18 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		}
 		return y2
 	}
+	x.taus(t, y)
 	for i := range r.delays {
 		step, theta := x.locate(i, t)
 		switch {
+		case step == ofPresent:
+			copy(x.x, y[:x.n])
 		case step < 0:
 			copy(x.x, r.y0)
-		case r.steps[step].H == 0:
-			copy(x.x, r.steps[step].Y1)
+		case x.stepAt(step).H == 0:
+			copy(x.x, x.stepAt(step).Y1)
 		default:
-			x.method.Interpolate(x, &r.steps[step], theta, x.x)
+			x.method.Interpolate(x, x.stepAt(step), theta, x.x)
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
@@ -211,7 +244,7 @@ func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.
 
 // Choose implements solvers.System.
 func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
-	x.w.Choose(t, x.extend(t, y, x.y), kept, m)
+	x.loose(func() { x.w.Choose(t, x.extend(t, y, x.y), kept, m) })
 }
 
 // GuardValues implements solvers.System.
@@ -221,17 +254,18 @@ func (x *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // Affect implements solvers.System.
 func (x *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
-	return x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp)
+	x.loose(func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
+	return stop
 }
 
 // Outputs writes the outputs at (t, y, d).
 func (x *Worker) Outputs(t float64, y, d, outputs []float64) {
-	x.w.Outputs(t, x.extend(t, y, x.y), d, outputs)
+	x.loose(func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
 }
 
 // Observe implements sens.Objectives.
 func (x *Worker) Observe(pt *sens.Point, functionals []float64) {
-	x.w.Observe(x.pointed(pt), functionals)
+	x.loose(func() { x.w.Observe(x.pointed(pt), functionals) })
 }
 
 // pointer is a point with lags.

@@ -43,7 +43,7 @@ func (r *Run) allows(e model.Expr, end bool) float64 {
 		switch {
 		case e.Sym.Kind == model.ParamSymbol:
 			return 0
-		case e.Sym.Kind == model.StateSymbol && end:
+		case e.Sym.Kind == model.StateSymbol && end && !e.Sym.Hidden:
 			at, each := r.model.System.State(e.Sym.Name), r.settings.Solver.ATols
 			if each != nil && slices.Min(each[at.Offset:][:at.Len]) >= 0 {
 				return 0 // given

@@ -39,6 +39,27 @@ func (r *Run) over(w *system.Worker, lanes int) whole {
 	return r.reading.last
 }
 
+// controlReads has errors of what is read later take part in the control of steps.
+func controlReads(r *Run, w whole, how *solvers.Options) {
+	x, ok := w.(*lag.Worker)
+	if !ok || how.Fixed > 0 {
+		return
+	}
+	d := &lag.Defect{X: x, RTol: how.RTols, ATol: r.settings.Absolute(nil)}
+	if d.RTol == nil {
+		d.RTol = []float64{how.RTol}
+	}
+	how.Also = d.Norm
+}
+
+// along returns m as it makes and differentiates the steps of w.
+func along(w whole, m solvers.Method) solvers.Method {
+	if x, ok := w.(*lag.Worker); ok {
+		return x.Method(m)
+	}
+	return m
+}
+
 // usualDelayed and exactDelayed are the methods of runs that read their past. That with the dense output of the
 // highest order pays where tolerances are tight.
 const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
@@ -86,6 +107,14 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("sens.check", "compare with a run at tighter tolerances (solver.trust)")
 	case s.Checkpoint.Kind != solvers.CheckpointAuto:
 		no("solver.checkpoint", "leave it out: the whole run is kept")
+	}
+	if len(model.MovingDelays(m.Lags)) > 0 {
+		if len(m.Events) > 0 {
+			no("an event in a model whose delays move with time or states", "make the delay one of params")
+		}
+		if s.Solver.Fixed > 0 {
+			no("fixed_step where delays move with time or states", "leave the steps to error control")
+		}
 	}
 	for _, e := range m.Events {
 		if reads(e.Rank) {
@@ -149,6 +178,5 @@ func ofPast(err error) (at source.Span, is bool) {
 	if errors.As(err, &read) {
 		return read.Lag.Span, true
 	}
-	var step *solvers.PastError
-	return at, errors.As(err, &step)
+	return at, false
 }

@@ -24,7 +24,11 @@ func (r *Run) failed(err error, w *system.Worker) error {
 	if w != nil { // which has the work space of a run; nobody else makes steps to explain the error
 		method = r.method(0)
 	}
-	list, at := r.model.Explain.Failure(err, w, method)
+	witness := w
+	if r.reading.past != nil { // w alone does not know the past, and could not make the step again
+		witness = nil
+	}
+	list, at := r.model.Explain.Failure(err, witness, method)
 	if span, of := ofPast(err); of {
 		var l diag.List
 		l.Errorf(CodeDelay, span, "%v", err)

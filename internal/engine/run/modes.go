@@ -57,7 +57,7 @@ func (r *Run) adjointMethod(lanes int) (sens.Method, error) {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
 			if r.reading.past != nil {
 				x := lag.Of(w, r.reading.past, r.method(lanes))
-				return sens.CotangentWorker{System: x, Objectives: x, Method: r.method(lanes)}
+				return sens.CotangentWorker{System: x, Objectives: x, Method: x.Method(r.method(lanes))}
 			}
 			if k == first {
 				w.ReadStages(r.kept)
@@ -106,7 +106,7 @@ func (r *Run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, err
 	}
 	return &sens.Tangent{New: func() sens.TangentWorker {
 		w := r.over(r.problem.Worker(k), lanes)
-		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+		return sens.TangentWorker{System: w, Objectives: w, Method: along(w, r.method(lanes))}
 	}}, nil
 }
 

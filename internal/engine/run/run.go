@@ -300,7 +300,9 @@ func (r *Run) solver(w *system.Worker) *solvers.Solver {
 	if r.errorControl != nil {
 		how.Also = r.errorControl.Norm
 	}
-	return solvers.NewSolver(r.over(w, 0), method, controller, how)
+	sys := r.over(w, 0)
+	controlReads(r, sys, &how)
+	return solvers.NewSolver(sys, along(sys, method), controller, how)
 }
 
 // forward solves the model into sink.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/lang/diag"
@@ -151,7 +150,7 @@ func (m *Model) determined(list *diag.List) bool {
 		lines = append(lines, name)
 	}
 	at, _ := m.Equation(int(m.mass.Unknowns[equations[0]]))
-	d := list.Errorf(CodeIndex, at, "the algebraic equations do not determine %s: %s", some(names),
+	d := list.Errorf(CodeIndex, at, "the algebraic equations do not determine %s: %s", diag.SomeAnd(names),
 		m.shortage(unknowns, equations, rows, cols, lines))
 	for _, s := range m.Checked.States {
 		if slices.ContainsFunc(unknowns, func(i int) bool {
@@ -178,7 +177,7 @@ func (m *Model) shortage(unknowns, equations, rows, cols []int, lines []string) 
 	if read > 0 {
 		few = "only " + diag.Count(read, "unknown")
 	}
-	text := fmt.Sprintf("%s %s %s", some(lines), verb(len(lines), "reads", "read"), few)
+	text := fmt.Sprintf("%s %s %s", diag.SomeAnd(lines), verb(len(lines), "reads", "read"), few)
 	follow := "it follows"
 	if len(unknowns) > 1 {
 		follow = "these follow"
@@ -210,18 +209,6 @@ func times(n int) string {
 		return "twice"
 	}
 	return strconv.Itoa(n) + " times"
-}
-
-// some lists names, the first few of them.
-func some(names []string) string {
-	const most = 4
-	if more := len(names) - most; more > 0 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	if n := len(names) - 1; n > 0 {
-		return strings.Join(names[:n], ", ") + " and " + names[n]
-	}
-	return strings.Join(names, "")
 }
 
 // differentiations returns how often some of the equations must be differentiated by time, as far as the places of

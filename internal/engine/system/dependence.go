@@ -122,7 +122,7 @@ func (x *dependence) follow(n tapec.Name) {
 			x.initial[n.Of] = true
 			x.followAll(x.model.instantInputs(int(solvers.InstantStart)))
 		}
-		x.followAll(inputsOf(c.Start, n, -1))
+		x.followAll(append(inputsOf(c.Start, n, -1), c.LagInputs(n)...))
 		if n.Role == tapec.State {
 			for _, out := range x.model.equationsOf(n.Of) {
 				if !x.atStart || out.Role == tapec.Residual { // unknowns follow from their equations at the start, too

@@ -191,3 +191,18 @@ var (
 	_ solvers.SecondJacobianField    = (*SecondWorker)(nil)
 	_ solvers.ComplexJacobianField   = (*ComplexWorker)(nil)
 )
+
+// Delays writes the delays that move. DelaysPush and DelaysPull are its derivatives, as of Eval.
+func Delays(w *Worker, t float64, y, tau []float64) {
+	w.evalPart(w.value.Get(tapec.PartDelays), vecDelays, t, y, tau)
+}
+
+// DelaysPush writes tangents; see Delays.
+func DelaysPush(w *Worker, t float64, y, td, yd, x []float64) {
+	w.pushPart(w.push.Get(tapec.PartDelays), vecDelays, t, y, td, yd, x)
+}
+
+// DelaysPull writes cotangents; see Delays.
+func DelaysPull(w *Worker, t float64, y, x, yb, tb []float64) {
+	w.pullPart(w.pull.Get(tapec.PartDelays), vecDelays, t, y, x, yb, tb)
+}

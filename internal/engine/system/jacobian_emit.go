@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -22,10 +23,10 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	var b strings.Builder
 	p := patternOf(j, l.nY)
 	rows, cols := l.nY+l.nQ, l.nY+1
-	fmt.Fprintf(&b, "# Jacobian of %s by %s and time\n", counted(rows, "rate", "rates"),
-		counted(l.nY, "state", "states"))
+	fmt.Fprintf(&b, "# Jacobian of %s by %s and time\n", diag.CountOf(rows, "rate", "rates"),
+		diag.CountOf(l.nY, "state", "states"))
 	fmt.Fprintf(&b, "# pattern: %s at %s, %.3g %% of %d × %d; up to %d in a row; bandwidth %d + 1 + %d\n",
-		counted(len(j.Rows), "entry", "entries"), counted(p.places, "place", "places"),
+		diag.CountOf(len(j.Rows), "entry", "entries"), diag.CountOf(p.places, "place", "places"),
 		100*float64(p.places)/float64(rows*cols), rows, cols, p.inRow, p.below, p.above)
 	colours := 0
 	for _, c := range tapec.Colours(j.Rows, j.Cols) {
@@ -35,12 +36,12 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	if !j.Direct {
 		choice = "the colours"
 	}
-	terms := counted(j.Terms, "operation", "operations")
+	terms := diag.CountOf(j.Terms, "operation", "operations")
 	if !j.Direct && j.Terms == 0 {
 		terms = "too many"
 	}
 	fmt.Fprintf(&b, "# terms: %s\n", terms)
-	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, counted(j.Tangent, "operation", "operations"))
+	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, diag.CountOf(j.Tangent, "operation", "operations"))
 	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
 	rates, states := l.blocksOf(vecK), append(l.blocksOf(vecY), block{"t", part{vecT, l.nY, 1}})
 	at := 0
@@ -137,7 +138,7 @@ func describe(rates, states blocks, rows, cols []int32) string {
 		diagonal = diagonal && d == shift
 		inRows[r], inCols[c] = true, true
 	}
-	where := "in " + counted(len(inRows), "row", "rows") + " and " + counted(len(inCols), "column", "columns")
+	where := "in " + diag.CountOf(len(inRows), "row", "rows") + " and " + diag.CountOf(len(inCols), "column", "columns")
 	switch {
 	case len(rows) == 1:
 		return fmt.Sprintf("1 entry of %s by %s", of[0], by[0])
@@ -145,13 +146,6 @@ func describe(rates, states blocks, rows, cols []int32) string {
 		where = fmt.Sprintf("on diagonal %d", shift)
 	}
 	return fmt.Sprintf("%d entries of %s by %s, %s", len(rows), few(of), few(by), where)
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // with returns list with a name.

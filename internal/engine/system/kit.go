@@ -418,7 +418,9 @@ func (k *Kit) secondOrder(h *hoisted, active []string) error {
 }
 
 // atStages are the parts that steps evaluate at their stages.
-var atStages = []tapec.Part{tapec.PartRates, tapec.PartJacobian, tapec.PartImplicit, tapec.PartExplicit}
+var atStages = []tapec.Part{
+	tapec.PartRates, tapec.PartDelays, tapec.PartJacobian, tapec.PartImplicit, tapec.PartExplicit,
+}
 
 // transposes compiles transposes. They add to the cotangents that they write, with two exceptions:
 // each functional has one reader, and a stage overwrites the cotangents of state and time.

@@ -37,6 +37,7 @@ const (
 	vecW                        // work of a transpose that is the same for all lanes
 	vecFactors                  // factors of deferred products
 	vecPriorities               // of events
+	vecDelays                   // that move
 	vecOther                    // asserts, gaps of invariants
 	vecStep                     // of a whole step: its times, start and stages
 	vecMade                     // and what it makes
@@ -111,6 +112,7 @@ func newLayout(c *tapec.Compiled) *layout {
 	l.whole(tapec.Priority, vecPriorities, c.Priorities)
 	l.whole(tapec.Holds, vecOther, c.Asserts)
 	l.whole(tapec.Gaps, vecOther, c.Invariants)
+	l.outputs(c.Delays, vecDelays)
 	l.objectives = l.whole(tapec.Objectives, vecPsi, c.Objective)
 	l.outputs(c.Outputs, vecOut)
 	return l
