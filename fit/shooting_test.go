@@ -160,7 +160,7 @@ func TestFarExperiments(t *testing.T) {
 	}
 }
 
-// TestFarConstraints: parts of runs know nothing of constraints; the search by whole runs from where they have led keeps
+// TestFarConstraints: parts of runs know nothing of constraints; the search by whole runs, which comes last, keeps
 // them.
 func TestFarConstraints(t *testing.T) {
 	c := fars[0]

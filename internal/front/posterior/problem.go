@@ -246,8 +246,8 @@ func (p *problem) warn(r *Result) {
 			"log_prior()", p.settings.Objective, p.settings.Objective)
 	}
 	if list := p.model.RandomEffects(); len(list) > 0 {
-		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and draws "+
-			"are of the params of the population", several(list))
+		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and "+
+			"draws are of the params of the population", several(list))
 	}
 }
 
