@@ -41,7 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(fits, "model.ode"), theophylline, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	patients := t.TempDir() // likewise
+	patients, drugs := t.TempDir(), t.TempDir() // likewise
 	if err := os.WriteFile(filepath.Join(patients, "new.csv"), []byte("TIME,AMT\n0,50\n12,80\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +108,8 @@ func TestDocumentedCommands(t *testing.T) {
 				folder = fits
 			case strings.Contains(line, "patients.ode"):
 				folder = patients
+			case strings.Contains(line, "drug.ode"):
+				folder = drugs
 			case strings.Contains(line, "model.ode"):
 				folder = t.TempDir()
 				if err := os.WriteFile(filepath.Join(folder, "model.ode"), bounce, 0o666); err != nil {
