@@ -47,7 +47,11 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode|run1\.ctl`) // models of other programs
 	fit := regexp.MustCompile(`\b(fit|sample|predict|check --identifiable) (model|fitted)\.ode`)
-	ran, copies := 0, map[string]string{}
+	examples := t.TempDir() // commands write to their folder
+	if err := os.CopyFS(examples, os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
 	for _, path := range documents {
 		if filepath.Base(path) == "tutorial.md" {
 			continue // TestTutorial types it
@@ -82,14 +86,8 @@ func TestDocumentedCommands(t *testing.T) {
 				}
 			}
 			folder := filepath.Dir(path)
-			if filepath.Base(path) == "README.md" && folder != root { // of an example, where commands write
-				if copies[path] == "" {
-					copies[path] = t.TempDir()
-					if err := os.CopyFS(copies[path], os.DirFS(folder)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				folder = copies[path]
+			if at, err := filepath.Rel(filepath.Join(root, "examples"), folder); err == nil && filepath.IsLocal(at) {
+				folder = filepath.Join(examples, at)
 			}
 			switch {
 			case strings.Contains(line, "model.xml") && args[0] != "export", strings.Contains(line, "problem.yaml"):
