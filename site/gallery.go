@@ -45,6 +45,12 @@ func (s *site) addExamples(odes string) error {
 		}
 		folder := path.Dir(name)
 		base := path.Base(folder)
+		if slices.ContainsFunc(groups, func(g group) bool { return g.folder == base }) {
+			s.add(name, folder+"/index.md", text)
+			s.target[folder] = folder + "/index.md"
+			children = append(children, base+"/index")
+			continue
+		}
 		picture, err := s.draw(odes, folder)
 		if err != nil {
 			return err
@@ -66,24 +72,35 @@ func (s *site) addExamples(odes string) error {
 		fmt.Fprintf(&gallery, card, title, base, title, base, picture.file, title, firstSentence(introduction))
 	}
 	gallery.WriteString("::::\n")
-	papers, err := s.addPapers(&gallery)
-	if err != nil {
-		return err
+	for _, g := range groups {
+		list, err := s.addGroup(&gallery, g)
+		if err != nil {
+			return err
+		}
+		children = append(children, list...)
 	}
-	toctree(&gallery, "", append(children, papers...))
+	toctree(&gallery, "", children)
 	s.add("", "examples/index.md", gallery.String())
 	s.target["examples"] = "examples/index.md"
 	return nil
 }
 
-// addPapers adds a page for every folder of a paper, with its models, and a list of them to the gallery. It returns the
+// group is a folder of examples, each in a folder of its own.
+type group struct{ folder, title, about string }
+
+var groups = []group{
+	{"papers", "Papers", "What papers report, beside what odes computes."},
+	{"populations", "Populations", "Patients that differ in a few numbers."},
+}
+
+// addGroup adds a page for every folder of a group, with its models, and a list of them to the gallery. It returns the
 // pages as the gallery names them.
-func (s *site) addPapers(gallery *strings.Builder) (children []string, err error) {
-	names, err := fs.Glob(os.DirFS(s.root), "examples/papers/*/README.md")
+func (s *site) addGroup(gallery *strings.Builder, g group) (children []string, err error) {
+	names, err := fs.Glob(os.DirFS(s.root), "examples/"+g.folder+"/*/README.md")
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	gallery.WriteString("\n## Papers\n\nWhat papers report, beside what odes computes.\n\n")
+	fmt.Fprintf(gallery, "\n## %s\n\n%s\n\n", g.title, g.about)
 	for _, name := range names {
 		text, err := s.read(name)
 		if err != nil {

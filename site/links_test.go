@@ -135,7 +135,8 @@ func TestComplete(t *testing.T) {
 		"README.md": "docs/readme.html", "docs/*.md": "docs/*.html", "docs/how/*.md": "docs/how/*.html",
 		"docs/man/*.1":         "docs/man/*.html",
 		"examples/*/README.md": "examples/*/index.html", "examples/papers/*/README.md": "examples/papers/*/index.html",
-		"sens/sens.go": "api/sens.html", "tape/tape.go": "api/tape.html",
+		"examples/populations/*/README.md": "examples/populations/*/index.html",
+		"sens/sens.go":                     "api/sens.html", "tape/tape.go": "api/tape.html",
 	}
 	for pattern, page := range pages {
 		names, err := fs.Glob(root, pattern)
