@@ -145,10 +145,10 @@ def _arrays(columns: Mapping[str, Array]) -> dict[str, Array]:
     for name, elements in parts.items():
         shape = tuple(max(i) + 1 for i in zip(*elements))
         first = next(iter(elements.values()))
-        whole = np.full(first.shape + shape, np.nan)
+        whole: Array = np.full((*shape, *first.shape), np.nan)
         for index, x in elements.items():
-            whole[(..., *index)] = x
-        out[name] = whole
+            whole[index] = x
+        out[name] = np.moveaxis(whole, range(len(shape)), range(-len(shape), 0))
     return out
 
 
