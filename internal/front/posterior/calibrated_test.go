@@ -53,6 +53,9 @@ observe o3 = a[3] ~ normal(0.4) from D.w
 //
 // By hand: go test ./internal/front/posterior -run TestCalibrated -replications 1000 -timeout 0 -v
 func TestCalibrated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	seed := seeds.Of(t, 4)
 	for number, text := range calibrated {
 		ranks, work := map[string][]float64{}, 0

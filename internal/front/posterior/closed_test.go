@@ -11,6 +11,9 @@ import (
 // TestFifty: a normal posterior of 50 params, whose precision is known: the priors', and that of a measurement of each
 // sum of neighbours.
 func TestFifty(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const n, noise = 50, 0.3
 	text := `time t from 0 to 1
 param a[50] = 0 ~ normal(0, 1)
@@ -49,6 +52,9 @@ x[i]' = a[i] + a[i+1] for i in 1:49
 
 // TestThroughEvents: an event may pass each of the measurements, where the density leaps. Moments are those of a grid.
 func TestThroughEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, `time t from 0 to 6
 param lag = 1.5 ~ uniform(0.5, 3.5)
 param k = 0.5 ~ lognormal(-0.7, 0.3)

@@ -114,6 +114,9 @@ func TestKeep(t *testing.T) {
 
 // TestQuantities: other objectives are told in each draw.
 func TestQuantities(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, banana, Options{})
 	if len(r.Quantities) != 1 || r.Quantities[0].Name != "sum" {
 		t.Fatalf("%+v", r.Quantities)
@@ -130,6 +133,9 @@ func TestQuantities(t *testing.T) {
 
 // TestWalls: a dose that comes before or behind a measurement, beside quadrature.
 func TestWalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, `time t from 0 to 4
 param lag = 0.8 in [0.2, 3] ~ uniform(0.2, 3)
 param k = 0.5 in [0, inf] ~ lognormal(-0.7, 0.3)

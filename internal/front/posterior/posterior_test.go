@@ -56,6 +56,9 @@ observe o3 = y[2] ~ normal(2) from D.w
 
 // TestNormal: a posterior in closed form, without an objective and without a block.
 func TestNormal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, line+"sample { draws = 500  warmup = 200 }", Options{})
 	if r.Status != "ok" || len(r.Params) != 3 || len(r.Modes) != 1 || r.Divergences > 0 || r.Trust == nil ||
 		r.Trust.Sd > 1e-6 || r.Draws() != 2000 {
@@ -71,6 +74,9 @@ func TestNormal(t *testing.T) {
 
 // TestWorkers: draws do not depend on how many chains go on at once.
 func TestWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	text, err := os.ReadFile("testdata/decay.ode")
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +101,9 @@ func prior(params string) string {
 
 // TestTransforms: bounds of all kinds, and a constraint, with priors whose moments are known.
 func TestTransforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, prior(`param u = 0.5 in [2, 5] ~ uniform(2, 5)
 param e = 1 in [-1, inf] ~ normal(-1, 1)
 param h = -3 in [-inf, -1] ~ normal(-1, 1)
@@ -114,6 +123,9 @@ sample { draws = 1000  warmup = 300 }`), Options{})
 
 // TestConstraint: a constraint cuts off.
 func TestConstraint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, prior(`param a = 1 ~ normal(0, 1)
 constraint c: a >= 0
 sample { draws = 1000  warmup = 300 }`), Options{})
@@ -126,6 +138,9 @@ sample { draws = 1000  warmup = 300 }`), Options{})
 
 // TestModes: two modes that chains would never cross between have their shares.
 func TestModes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, `time t from 0 to 1
 param b = 0.5 ~ normal(0.3, 0.8)
 state y = b^2
@@ -153,6 +168,9 @@ sample { draws = 1000  warmup = 300 }`, Options{})
 
 // TestLaplace: the approximation is exact for a normal posterior, and told not to be for another one.
 func TestLaplace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := drawn(t, line+"sample { method = laplace  draws = 500 }", Options{})
 	near(t, &r.Params[1], (1.0/4+3)/(1.0/4+1), math.Sqrt(1/(1.0/4+1)))
 	if r.Status != "ok" || !(r.K < 0.5) {
@@ -168,6 +186,9 @@ sample { of = L  over = [a, b]  method = laplace }`), Options{})
 
 // TestSolverTrust: where the tolerances are too coarse for the data, the draws are not to be trusted.
 func TestSolverTrust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const text = `time t from 0 to 10
 param k = 1 ~ lognormal(0, 0.1)
 state x = 1, v = 0
@@ -222,6 +243,9 @@ func TestMistakes(t *testing.T) {
 
 // TestInterrupted: what was drawn until then is kept.
 func TestInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	n := 0
@@ -242,6 +266,9 @@ func TestInterrupted(t *testing.T) {
 // TestReferences compares with the posteriors of a file that ODES_POSTERIORS names, if it does: all of them, or those
 // of ODES_CASES.
 func TestReferences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	path := os.Getenv("ODES_POSTERIORS")
 	if path == "" {
 		t.Skip("ODES_POSTERIORS names no file of posteriors")

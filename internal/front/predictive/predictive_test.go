@@ -99,6 +99,9 @@ func TestLeftOut(t *testing.T) {
 
 // TestOdd: data that the model does not make, a datum that moves the posterior alone, and draws that fail are told.
 func TestOdd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	far := strings.Replace(flat, "-1.2]", "30]", 1)
 	d := posteriorDraws(1000)
 	r, err := Run(context.Background(), parsed(t, far), d, Options{Seed: 1})
