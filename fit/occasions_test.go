@@ -31,6 +31,8 @@ objective L = nll()
 
 // TestOccasions: the likelihood of a subject with two occasions is that of the closed form, also where a measurement of
 // one and the dose of the next have one time; doses have lag and bioavailability of their occasion.
+//
+//odes:goroutines
 func TestOccasions(t *testing.T) {
 	m, err := odes.Parse("m.ode", occasions, odes.ParseOptions{
 		Files: os.DirFS("testdata/populations"), Experiment: "subject_1",
@@ -78,6 +80,9 @@ func TestOccasions(t *testing.T) {
 // TestOccasionsLikeOthers: occasions that all subjects have are the same as a random effect for each of them, and one
 // that a subject lacks changes nothing.
 func TestOccasionsLikeOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const text = `
 time t from 0 to 46
 param CL = 3.5, V = 50, w = 0.2, u = 0.25, r = 0.3, sp = 0.12
@@ -137,6 +142,9 @@ objective L = nll()
 
 // TestOccasionRefusals: what cannot be said of occasions says so.
 func TestOccasionRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for text, want := range map[string]string{
 		strings.Replace(occasions, "occ.csv", "occ_ss.csv", 1):                      "that is not the start",
 		strings.Replace(occasions, "by D.OCC", "by D.OCK", 1):                       "OCK",

@@ -83,6 +83,9 @@ func references(t *testing.T) []reference {
 // TestPopulations: integrals over random effects, the contributions and modes of subjects, and gradients are those of
 // independent programs.
 func TestPopulations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, c := range references(t) {
 		for method, want := range c.Results {
 			text := c.Text + "\n" + strings.Replace(c.Solver, "METHOD", method, 1) + "\n"
@@ -160,6 +163,9 @@ objective L = nll()
 
 // TestNodesGradient: gradients of quadrature and of importance sampling are slopes of their values.
 func TestNodesGradient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, method := range []string{"agq(n = 4)", "imp(n = 20, seed = 3)", "laplace"} {
 		m := populationModel(t, wide+"solver { marginal = "+method+"  rtol = 1e-11  method = dop853 }\n")
 		value := func(name string, at float64, gradient bool) (float64, float64) {
@@ -195,6 +201,9 @@ func TestNodesGradient(t *testing.T) {
 // TestPopulationBits: the integral is a function of params alone, to the bit: whatever was computed before, for any
 // number of threads, and in any order of subjects.
 func TestPopulationBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	text := wide + "solver { marginal = focei }\n"
 	table, err := os.ReadFile("testdata/populations/p_wide.csv")
 	if err != nil {
@@ -244,6 +253,9 @@ func TestPopulationBits(t *testing.T) {
 
 // TestPopulationRefusals: what a model with random effects cannot do says so.
 func TestPopulationRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for text, want := range map[string]string{
 		strings.Replace(wide, "normal(0, w)", "lognormal(0, w)", 1):             "no distribution of random effects",
 		strings.Replace(wide, "normal(0, w)", "normal(1, w)", 1):                "the mean of random effects is 0",
@@ -288,6 +300,9 @@ const focei = "solver { marginal = focei }\n"
 
 // TestRandomIsFree: random and by are names elsewhere.
 func TestRandomIsFree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	if _, err := odes.Parse("m.ode", `time t from 0 to 1
 param random = 1
 state by = 1
@@ -301,6 +316,9 @@ objective J = final(by)
 // TestPopulationFit: theophylline, from the start that nlmixr2 has. The minimum and the standard errors are published
 // ones; the minimum is a little lower than 116.8036, which was not at a minimum.
 func TestPopulationFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	list := references(t)
 	at := slices.IndexFunc(list, func(c reference) bool { return c.ID == "theo_sd_add" })
 	m := populationModel(t, list[at].Text+focei)
@@ -347,6 +365,9 @@ func TestPopulationFit(t *testing.T) {
 
 // TestMatrixIsNotFitted: elements of a matrix of covariances are not searched for one by one.
 func TestMatrixIsNotFitted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	text := strings.Replace(wide, "random e ~ normal(0, w)",
 		"param Omega[1,1] = [[0.36]] in [0.01, 1]\nrandom f[1] ~ mvnormal(Omega)\nlet e = f[1]", 1)
 	_, err := Run(t.Context(), populationModel(t, text), Options{})

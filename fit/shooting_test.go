@@ -98,6 +98,9 @@ func (c *farCase) data(t *testing.T) string {
 // TestFar: multiple shooting finds the values that data were made with, from where whole runs mostly do
 // not.
 func TestFar(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for i, c := range fars {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && i%2 == 1 {
@@ -140,6 +143,9 @@ func TestFar(t *testing.T) {
 // TestFarExperiments: experiments are divided each for itself, and a standard deviation that is searched for, and a
 // prior, count as in the ordinary search from near by.
 func TestFarExperiments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	c := fars[0]
 	one := c.data(t)
 	text := "time t from 0 to 60\nparam a = 0.1 in [-1, 2], b = 0.4 in [-1, 2]\n" +
@@ -163,6 +169,9 @@ func TestFarExperiments(t *testing.T) {
 // TestFarConstraints: parts of runs know nothing of constraints; the search by whole runs, which comes last, keeps
 // them.
 func TestFarConstraints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	c := fars[0]
 	text := c.text(c.data(t)) + "constraint sum: a + b <= 0.39\nconstraint late: final(V) >= -3\n" +
 		"fit { over = [a, b, c]  intervals = none  %s }\nsolver { rtol = 1e-9 }\n"
@@ -184,6 +193,8 @@ func TestFarConstraints(t *testing.T) {
 }
 
 // TestStages: the parts of runs begin apart and end as one run, whose predictions those of the parts then are.
+//
+//odes:goroutines
 func TestStages(t *testing.T) {
 	c := fars[0]
 	text := c.text(c.data(t)) + "fit { over = [a, b, c]  intervals = none  shooting = 20 }\nsolver { rtol = 1e-9 }\n"
@@ -216,6 +227,9 @@ func TestStages(t *testing.T) {
 
 // TestShootingRefused: what cannot be divided is refused by name, and auto searches by whole runs.
 func TestShootingRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const text = `time t from 0 to 10
 param k = 0.5 in [0.01, 5]
 param T = 10 in [9, 12]
@@ -256,6 +270,9 @@ observe o = x ~ normal(0.05) from D.y
 
 // TestShootingEasy: auto makes the very search of a fit that is easy without it.
 func TestShootingEasy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	text := decay + "observe o = x ~ normal(0.2) from D.y\nobjective L = nll()\n" +
 		"fit { over = [k, x0]  intervals = none %s }\n"
 	a := run(t, parse(t, fmt.Sprintf(text, "")), fit.Options{})

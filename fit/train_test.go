@@ -56,6 +56,9 @@ func with(o fit.Options, settings []string) fit.Options {
 // TestBatches: batches that hold all data, each as often as it counts, have the likelihood and the gradient of the
 // objective; those of an epoch add up to them.
 func TestBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for name, text := range map[string]string{"rows": decays, "experiments": twice} {
 		m := parse(t, text)
 		names := []string{"k", "W", "b", "V"}
@@ -147,6 +150,9 @@ func same(a, b *fit.Result) bool {
 // TestTrainingGoesOn: a training that is stopped has the best point so far, and goes on to the bits that it would have
 // had.
 func TestTrainingGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, batch := range []string{"batch=2", "batch=100"} {
 		whole := trained(t, twice, fit.Options{Workers: 1}, batch)
 		for after := 3; after < 40; after += 9 {
@@ -189,6 +195,9 @@ func TestTrainingGoesOn(t *testing.T) {
 
 // TestTrainingRefused: settings that training cannot follow are refused, and those that nothing reads are told of.
 func TestTrainingRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	plain := strings.Replace(decays, "objective L = 2*nll() - log_prior()", "objective L = final(x[1])^2", 1)
 	bounded := decays + "constraint c: k <= 1\n"
 	for _, c := range []struct{ text, setting, says string }{
@@ -209,6 +218,9 @@ func TestTrainingRefused(t *testing.T) {
 
 // TestWideNetwork: weights that are many more than the data are searched for by the curvature that the data have.
 func TestWideNetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	text := strings.NewReplacer("[4, 1]", "[60, 1]", "[1, 4]", "[1, 60]", "(4, 1)", "(60, 1)", "(1, 4", "(1, 60",
 		"b[4]", "b[60]", "[0.5, 1, 1.5, 2, 2.5, 3, 4]", "[1, 2, 4]", "[1.7, 1.5, 1.1, 0.9, 0.8, 0.65, 0.3]",
 		"[1.5, 0.9, 0.35]", "= 0.4*", "= 0.05*", " ~ normal(0, 2)", "", "2*nll() - log_prior()", "nll()",

@@ -9,6 +9,9 @@ import (
 
 // TestWeightSizes: steps of a training are measured by 1 for weights and logarithms, and else by values and bounds.
 func TestWeightSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	m, err := odes.Parse("sizes.ode", `
 model Sizes
 time t : [s] from 0 to 1 [s]
