@@ -31,8 +31,6 @@ objective L = nll()
 
 // TestOccasions: the likelihood of a subject with two occasions is that of the closed form, also where a measurement of
 // one and the dose of the next have one time; doses have lag and bioavailability of their occasion.
-//
-//odes:goroutines
 func TestOccasions(t *testing.T) {
 	m, err := odes.Parse("m.ode", occasions, odes.ParseOptions{
 		Files: os.DirFS("testdata/populations"), Experiment: "subject_1",

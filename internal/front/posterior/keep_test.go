@@ -43,8 +43,6 @@ func sameDraws(t *testing.T, a, b *Result) {
 
 // TestKeep: chains that were interrupted anywhere, by a sudden end too, go on with the same draws, whatever the number
 // of workers; and more draws of them are those of longer chains.
-//
-//odes:goroutines
 func TestKeep(t *testing.T) {
 	whole := drawn(t, banana, Options{})
 	if !whole.Bent {

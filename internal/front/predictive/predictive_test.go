@@ -52,8 +52,6 @@ func posteriorDraws(n int) Draws {
 }
 
 // TestLeftOut compares leave-one-out with densities in closed form, and ranges with known ones.
-//
-//odes:goroutines
 func TestLeftOut(t *testing.T) {
 	d := posteriorDraws(4000)
 	o := Options{Seed: 1}
