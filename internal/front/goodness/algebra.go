@@ -3,6 +3,8 @@ package goodness
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/internal/engine/population"
 )
@@ -11,77 +13,27 @@ import (
 // It is NaN where cov is not positive definite.
 func whitened(cov, x []float64) []float64 {
 	n := len(x)
-	values, vectors := symmetric(cov, n)
 	out := make([]float64, n)
-	for k := range n {
-		if !(values[k] > 0) {
-			for i := range out {
-				out[i] = math.NaN()
-			}
-			return out
+	var eigen mat.EigenSym
+	if n == 0 || !eigen.Factorize(mat.NewSymDense(n, cov), true) || !(eigen.Values(nil)[0] > 0) { // they rise
+		for i := range out {
+			out[i] = math.NaN()
 		}
+		return out
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	for k, value := range eigen.Values(nil) {
 		part := 0.0
 		for i := range n {
-			part += float64(vectors[i*n+k] * x[i])
+			part += float64(vectors.At(i, k) * x[i])
 		}
-		part /= math.Sqrt(values[k])
+		part /= math.Sqrt(value)
 		for i := range n {
-			out[i] += float64(vectors[i*n+k] * part)
+			out[i] += float64(vectors.At(i, k) * part)
 		}
 	}
 	return out
-}
-
-// symmetric returns eigenvalues, and eigenvectors as columns, of a symmetric matrix, by Jacobi's rotations.
-func symmetric(a []float64, n int) (values, vectors []float64) {
-	a = append([]float64(nil), a...)
-	v := make([]float64, n*n)
-	for i := range n {
-		v[i*n+i] = 1
-	}
-	const sweeps = 60
-	for range sweeps {
-		off, all := 0.0, 0.0
-		for i := range n {
-			for j := range n {
-				all += float64(a[i*n+j] * a[i*n+j])
-				if i != j {
-					off += float64(a[i*n+j] * a[i*n+j])
-				}
-			}
-		}
-		if off <= 1e-30*all {
-			break
-		}
-		for p := range n {
-			for q := p + 1; q < n; q++ {
-				if a[p*n+q] == 0 {
-					continue
-				}
-				theta := (a[q*n+q] - a[p*n+p]) / (2 * a[p*n+q])
-				t := 1 / (math.Abs(theta) + math.Sqrt(float64(theta*theta)+1))
-				if theta < 0 {
-					t = -t
-				}
-				c := 1 / math.Sqrt(float64(t*t)+1)
-				s := t * c
-				for k := range n {
-					x, y := a[k*n+p], a[k*n+q]
-					a[k*n+p], a[k*n+q] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-				}
-				for k := range n {
-					x, y := a[p*n+k], a[q*n+k]
-					a[p*n+k], a[q*n+k] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-					x, y = v[k*n+p], v[k*n+q]
-					v[k*n+p], v[k*n+q] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-				}
-			}
-		}
-	}
-	for i := range n {
-		values = append(values, a[i*n+i])
-	}
-	return values, v
 }
 
 // decorrelated returns the normalised prediction distribution errors of data, of which so many replicates were
