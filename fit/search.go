@@ -58,8 +58,8 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		return err
 	}
 	p.sort(out.Starts)
-	for i := range out.Starts[min(1, len(out.Starts)):] {
-		out.Starts[i+1].Stages = nil // nobody looks at them
+	for i := 1; i < len(out.Starts); i++ {
+		out.Starts[i].Stages = nil // nobody looks at them
 	}
 	p.cluster(out)
 	out.Stats.Seconds.Searches = time.Since(began).Seconds()
