@@ -2,6 +2,7 @@ package sens_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"odes.dev/odes/sens"
@@ -114,11 +115,15 @@ func TestAdjointAllocates(t *testing.T) {
 			return sens.CotangentWorker{System: s, Objectives: s, Method: m}
 		}}
 		var res sens.Result
-		return testing.AllocsPerRun(3, func() {
-			if err := a.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
-				t.Fatal(err)
-			}
-		})
+		least := math.Inf(1)
+		for range 20 { // a goroutine that begins allocates now and then, whatever it does
+			least = min(least, testing.AllocsPerRun(3, func() {
+				if err := a.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
+					t.Fatal(err)
+				}
+			}))
+		}
+		return least
 	}
 	if a, b := count(5), count(50); a != b {
 		t.Errorf("%v allocations for a short run, %v for a long one", a, b)
