@@ -89,27 +89,27 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 	}
 	reader.Open(ctx, run)
 	spots.next = 0
-	tangents := find.Tangents(variables, columns)
+	suspects := find.Suspects(variables, columns)
 	for i := range last + 1 {
 		found, after, err := look(i)
 		if err != nil {
 			return nil, 0, err
 		}
 		t := m.T
-		tangents.Mark(&m)
-		tangents.Weigh(found)
+		suspects.Mark(&m)
+		suspects.Weigh(found)
 		if i == run.Marks()-1 {
-			tangents.End()
+			suspects.End()
 			warn(found, t)
 			break
 		}
 		to, _ := run.PeekMark(i+1, &m)
-		if err := x.along(run, reader, tangents, after+1, to); err != nil {
+		if err := x.along(run, reader, suspects, after+1, to); err != nil {
 			return nil, 0, err
 		}
 		warn(found, t)
 		if err := spots.behind(i, reader, func(found []system.Kink, t float64) {
-			tangents.WeighInside(found)
+			suspects.WeighInside(found)
 			warn(found, t)
 		}); err != nil {
 			return nil, 0, err
@@ -117,7 +117,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 	}
 	if len(ofValues) > 0 {
 		ofValues = find.InValues(&m, functionals) // m was read again
-		tangents.Weigh(ofValues)
+		suspects.Weigh(ofValues)
 		warn(ofValues, m.T)
 	}
 	return all, n, nil
@@ -208,30 +208,30 @@ func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.
 	return nil
 }
 
-// along tells tangents the states of a run at the ends of some steps, and then that the next mark comes.
-func (x *Explainer) along(run *solvers.Trajectory, reader *solvers.Reader, tangents *system.Tangents, from, to int,
+// along tells suspects the states of a run at the ends of some steps, and then that the next mark comes.
+func (x *Explainer) along(run *solvers.Trajectory, reader *solvers.Reader, suspects *system.Suspects, from, to int,
 ) error {
 	const most = 16
 	var s solvers.Step
 	stride := max(1, (to-from+1)/most)
-	for j := from; j <= to && tangents.Wants(); j += stride {
+	for j := from; j <= to && suspects.Wants(); j += stride {
 		if _, err := reader.Load(j, &s); err != nil {
 			return err
 		}
 		if s.H == 0 {
 			continue
 		}
-		tangents.Point(s.T, s.Y0)
+		suspects.Point(s.T, s.Y0)
 		if j+stride > to {
 			if j < to {
 				if _, err := reader.Load(to, &s); err != nil {
 					return err
 				}
 			}
-			tangents.Point(s.T1, s.Y1)
+			suspects.Point(s.T1, s.Y1)
 		}
 	}
-	tangents.End()
+	suspects.End()
 	return nil
 }
 

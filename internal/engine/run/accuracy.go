@@ -30,8 +30,8 @@ func (r *Run) Refined(setup Setup, factor float64) Setup {
 type checking struct{ *Runner }
 
 // twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
-// is, it has as its share. With meets, it tells what comes at one time. Its runs take most steps at most.
-func (r checking) twin(meets bool, most int) (*Runner, error) {
+// is, it has as its share. Its runs take most steps at most.
+func (r checking) twin(most int) (*Runner, error) {
 	setup := r.setup.InPhase("check")
 	setup.Gradient, setup.Method = nil, nil
 	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft
@@ -39,7 +39,7 @@ func (r checking) twin(meets bool, most int) (*Runner, error) {
 	share := own.Independent(mode, kinks)
 	setup = setup.With(func(s *settings.Settings) { // of experiments as well, at once
 		s.Independent(mode, kinks)
-		s.Solver.Meetings, s.Solver.MaxSteps = s.Solver.Meetings || meets, most
+		s.Solver.MaxSteps = most
 	})
 	twin, err := r.model.Prepare(setup)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	o := &trust.Opinion{Sizes: sizes}
 	if r.other == nil {
 		var err error
-		if r.other, err = r.twin(false, r.settings.Solver.MaxSteps); err != nil {
+		if r.other, err = r.twin(r.settings.Solver.MaxSteps); err != nil {
 			return nil, err
 		}
 	}

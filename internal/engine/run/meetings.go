@@ -20,7 +20,7 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []trust.Meeting) {
 					return w.Name == a && w.Other == b || w.Name == b && w.Other == a
 				}),
 			}
-			f.Mark(m.Columns, true)
+			f.Mark(m.Columns)
 			found = append(found, m)
 		}
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -14,14 +15,23 @@ import (
 
 // Where a derivative may be that of one side, independent runs decide whose variable is a little less, and a little
 // more. They know nothing of what made it suspect: each has derivatives of its own. Where these continue to those of
-// the run on both sides, it has a derivative. A run beside that is still suspect decides nothing.
+// the run on both sides, and values agree with them, it has a derivative.
 
-// mostNearby limits how many variables are looked at for one result. Those that move no causes apart are where states
-// times steps of a run are at most mostBeside.
-const mostNearby, mostBeside = 8, 1e5
+// mostNearby limits how many variables are looked at for one result, each alone; more where states times steps of a run
+// are few, by mostWork. Those that move no causes apart are where these are at most mostBeside.
+const mostNearby, mostWork, mostBeside = 8, 8e5, 1e5
+
+// The others are moved together, in so many directions in which each has its own part. Where derivatives are the same on
+// both sides of these, they are on both sides of each variable but by chance: what a direction crosses changes
+// derivatives by all variables that move it. This is done where states times steps are at most mostTogether.
+const directions, mostTogether = 3, 1e6
 
 // A variable is moved by a part of its size: small, and yet more than the tolerance within which times are one.
 const nearbyPart, nearbyTols = 1e-4, 100
+
+// leastNoise and mostNoise are parts of values within which these agree with derivatives beside; within the tolerance,
+// in between.
+const leastNoise, mostNoise = 1e-9, 1e-6
 
 // besideSteps limits the steps of a run beside, as a multiple of those of the independent run. One that takes more is
 // not like it, and nobody waits for it.
@@ -32,90 +42,156 @@ const besideSteps = 20
 func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []float64) error {
 	s.Meetings, s.Unlike, s.Compared, s.Leapt, s.Sideways = r.allMet(), nil, nil, nil, nil
 	s.Cleared = false
-	second := r.wantsSecond()
-	list, met := s.Suspects(second)
-	suspects := len(list)
+	n := &neighbours{checking: r, s: s, fine: fine, second: r.wantsSecond()}
+	list, met := s.Suspects(n.second)
 	size := r.problem.Size()
-	if work := float64(size.N+size.Q+1) * float64(s.Stats.Steps); work > mostBeside {
-		list = list[:met] // what else there is, is marked
-	} else if len(list) > mostNearby {
-		list = list[:max(met, mostNearby)]
+	work := float64(size.N+size.Q+1) * float64(s.Stats.Steps)
+	alone := min(len(list), max(mostNearby, min(int(mostWork/work), 8*mostNearby)))
+	if work > mostBeside {
+		alone = min(alone, met)
 	}
-	if len(list) == 0 {
+	rest := list[alone:]
+	if n.second || work > mostTogether {
+		rest = nil // what else there is, is marked
+	}
+	if alone+len(rest) == 0 {
 		return nil
 	}
-	most := 1 << bits.Len(uint(besideSteps*(fine.Stats.Steps+besideSteps))) // the same for runs that are alike
-	if own := r.settings.Solver.MaxSteps; own > 0 {
-		most = min(most, own)
+	if err := n.prepare(sizes); err != nil {
+		return err
 	}
-	if r.beside == nil || r.beside.settings.Solver.MaxSteps != most {
-		var err error
-		if r.beside, err = r.twin(true, most); err != nil {
+	s.Cleared = true
+	for _, k := range list[:alone] {
+		s.Compared[k] = true
+		if err := n.alone(ctx, k); err != nil {
 			return err
 		}
-		r.beside.seeks()
 	}
-	s.Beside()
-	s.Cleared = len(list) == suspects && suspects <= mostNearby
-	by := make([]float64, r.columns)
-	for n, v := range r.variables {
-		for k := range v.Size() {
-			by[v.Offset+k] = sizes[n]
+	if len(rest) > 0 {
+		if err := n.together(ctx, rest); err != nil {
+			return err
 		}
 	}
-	second = second && r.affords(r.beside)
-	for n, k := range list {
-		if n >= mostNearby {
+	for i, k := range list {
+		if s.Cleared = s.Cleared && s.Compared[k]; i >= alone && i < met && !s.Compared[k] {
 			s.Unsure(k)
-			continue
-		}
-		s.Compared[k] = true
-		for _, way := range []float64{-1, 1} {
-			h := way * by[k] * max(nearbyPart, float64(nearbyTols*r.beside.settings.Solver.RTol))
-			x, err := r.sideways(ctx, s, k, h, second)
-			switch {
-			case err != nil:
-				return err
-			case x == nil:
-				s.Unsure(k)
-			case second:
-				s.Sideways = append(s.Sideways, *x)
-				s.Side(&fine.Sensitivities, x, k, h, by)
-			default:
-				s.Side(&fine.Sensitivities, x, k, h, nil)
-			}
-			if x != nil && x.Suspect {
-				s.Compared[k], s.Cleared = false, false
-			}
 		}
 	}
 	return nil
 }
 
-// sideways makes runs whose column k is moved by h, and by twice as much; nil where one fails.
-func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float64, second bool,
-) (*trust.Sideways, error) {
-	b := r.beside
-	var x trust.Sideways
-	for _, side := range []struct {
-		to *result.Sensitivities
-		by float64
-	}{{&x.Near, h}, {&x.Far, 2 * h}} {
-		back := b.shift(k, side.by)
+// neighbours are runs beside fine, the independent run of s.
+type neighbours struct {
+	checking
+	s, fine *trust.Result
+	by      []float64 // sizes of columns
+	part    float64   // of these that they are moved by
+	second  bool
+}
+
+// prepare prepares runs beside. sizes are those of the variables.
+func (n *neighbours) prepare(sizes []float64) error {
+	most := 1 << bits.Len(uint(besideSteps*(n.fine.Stats.Steps+besideSteps))) // the same for runs that are alike
+	if own := n.settings.Solver.MaxSteps; own > 0 {
+		most = min(most, own)
+	}
+	if n.Runner.beside == nil || n.Runner.beside.settings.Solver.MaxSteps != most {
+		var err error
+		if n.Runner.beside, err = n.twin(most); err != nil {
+			return err
+		}
+	}
+	n.s.Beside()
+	n.by = make([]float64, n.columns)
+	for i, v := range n.variables {
+		for k := range v.Size() {
+			n.by[v.Offset+k] = sizes[i]
+		}
+	}
+	n.part = max(nearbyPart, float64(nearbyTols*n.Runner.beside.settings.Solver.RTol))
+	n.second = n.second && n.affords(n.Runner.beside)
+	return nil
+}
+
+// together compares derivatives by columns with runs on both sides that all of them have moved, and notes which continue
+// to these.
+func (n *neighbours) together(ctx context.Context, list []int) error {
+	steps := make([]float64, n.columns)
+	for direction := range directions {
+		for _, way := range []float64{-1, 1} {
+			for i, k := range list {
+				steps[k] = way * n.by[k] * n.part * portion(i, direction)
+			}
+			x, err := n.sideways(ctx, steps)
+			if err != nil {
+				return err
+			}
+			if x == nil {
+				for _, k := range list {
+					n.s.Ask(k)
+				}
+				return nil
+			}
+			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
+		}
+	}
+	for _, k := range list {
+		if n.s.Compared[k] = n.s.Continues(k, n.by); !n.s.Compared[k] {
+			n.s.Ask(k)
+		}
+	}
+	return nil
+}
+
+// portion returns the part by which the i-th of several variables moves in a direction: between a half and 1, or minus
+// that, in no simple proportion to the others.
+func portion(i, direction int) float64 {
+	a := float64(float64(i+1) * [directions]float64{math.Phi, math.Sqrt2}[direction])
+	b := float64(float64(i+1) * [directions]float64{math.SqrtE, math.SqrtPi}[direction])
+	x := 0.5 + float64(0.5*(a-math.Floor(a)))
+	return math.Copysign(x, b-math.Floor(b)-0.5)
+}
+
+// alone compares derivatives by column k with runs on both sides of it.
+func (n *neighbours) alone(ctx context.Context, k int) error {
+	for _, way := range []float64{-1, 1} {
+		steps := make([]float64, n.columns)
+		steps[k] = way * n.by[k] * n.part
+		x, err := n.sideways(ctx, steps)
+		switch {
+		case err != nil:
+			return err
+		case x == nil:
+			n.s.Unsure(k)
+		case n.second:
+			n.s.Sideways = append(n.s.Sideways, *x)
+			n.s.Side(&n.fine.Sensitivities, x, steps, n.by)
+		default:
+			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
+		}
+	}
+	return nil
+}
+
+// sideways makes runs whose columns are moved by steps, and by twice as much; nil where one fails.
+func (n *neighbours) sideways(ctx context.Context, steps []float64) (*trust.Sideways, error) {
+	b := n.Runner.beside
+	x := trust.Sideways{Noise: min(max(b.settings.Solver.RTol, leastNoise), mostNoise)}
+	for times, to := range []*result.Sensitivities{&x.Near, &x.Far} {
+		back := b.shift(steps, float64(times+1))
 		other, err := b.once(ctx)
 		if err == nil {
-			*side.to = result.Sensitivities{
-				Columns: r.columns, Gradient: slices.Clone(other.Gradient), Values: slices.Clone(other.Values),
+			*to = result.Sensitivities{
+				Columns: n.columns, Gradient: slices.Clone(other.Gradient), Values: slices.Clone(other.Values),
 			}
-			x.Suspect = x.Suspect || other.IsSuspect(k)
-			if second {
-				b.curve, b.last = r.curve, b
-				err = b.differentiateTwice(ctx, side.to, s.Reached)
+			if n.second {
+				b.curve, b.last = n.curve, b
+				err = b.differentiateTwice(ctx, to, n.s.Reached)
 				b.curve = curvature{}
 			}
 		}
 		back()
-		if !r.keep {
+		if !n.keep {
 			b.release()
 			b.makeRoom()
 		}
@@ -130,23 +206,22 @@ func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float6
 	return &x, nil
 }
 
-// seeks has r and its parts look for kinks as the run of a result does, though others are compared with it.
-func (r *Runner) seeks() {
-	r.share = 0
-	for _, part := range r.parts {
-		part.seeks()
+// shift moves columns of r and its parts by steps, so many times, until back is called.
+func (r *Runner) shift(steps []float64, times float64) (back func()) {
+	var list []system.Move
+	for _, v := range r.places {
+		for e := range v.Len {
+			if by := steps[v.Offset+e]; by != 0 {
+				list = append(list, system.Move{Of: v, Element: e, By: float64(times * by)})
+			}
+		}
 	}
-}
-
-// shift moves column k of r and its parts until back is called.
-func (r *Runner) shift(k int, by float64) (back func()) {
-	n := slices.IndexFunc(r.places, func(v system.Variable) bool { return k >= v.Offset && k < v.Offset+v.Len })
-	list := []func(){r.problem.Point.Shift(r.places[n], k-r.places[n].Offset, by)}
+	undo := []func(){r.problem.Point.Shift(list)}
 	for _, part := range r.parts {
-		list = append(list, part.shift(k, by))
+		undo = append(undo, part.shift(steps, times))
 	}
 	return func() {
-		for _, back := range list {
+		for _, back := range undo {
 			back()
 		}
 	}

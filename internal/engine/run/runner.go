@@ -546,7 +546,7 @@ func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
 	for i, o := range r.objectives {
 		for j, bends := range r.worker.Bends(o.row, kinks) {
 			if bends {
-				kinks[j].Mark(out.Kinked[i*r.columns:(i+1)*r.columns], true)
+				kinks[j].Mark(out.Kinked[i*r.columns : (i+1)*r.columns])
 			}
 		}
 	}
@@ -594,18 +594,16 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
 			switch {
 			case many:
 			case f.Meets:
-				f.Mark(row(out.Met), true)
+				f.Mark(row(out.Met))
 			default:
-				f.Mark(row(out.Curved), true)
+				f.Mark(row(out.Curved))
 			}
 			if f.Smooth || f.Meets {
 				continue
 			}
-			f.Mark(row(out.Sided), false)
-			if many {
-				continue
+			if f.Mark(row(out.Sided)); !many {
+				f.Mark(row(out.Bent))
 			}
-			f.Mark(row(out.Bent), false)
 		}
 		if many {
 			continue

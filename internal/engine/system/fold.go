@@ -47,18 +47,15 @@ type Fold struct {
 	Smooth bool
 	// Meets tells that things come together there, so that second derivatives may jump.
 	Meets bool
-	// Even are the columns of Moves by which slopes are the same on both sides; nil for none.
-	Even sets.Set
 }
 
 // Moved reports whether anything moves the fold.
 func (f *Fold) Moved() bool { return !f.Moves.Empty() }
 
-// Mark marks the columns that move the fold in a row, or of these only those by which slopes are not the same on both
-// sides.
-func (f *Fold) Mark(row []bool, even bool) {
+// Mark marks the columns that move the fold in a row.
+func (f *Fold) Mark(row []bool) {
 	for i := range row {
-		row[i] = row[i] || f.Moves.Has(i) && (even || !f.Even.Has(i))
+		row[i] = row[i] || f.Moves.Has(i)
 	}
 }
 

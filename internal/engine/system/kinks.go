@@ -1,7 +1,6 @@
 package system
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -35,11 +34,8 @@ type Kinks struct {
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	known    bool            // happened is complete
 	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
-	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
-	// those of events that have done so since the start.
-	stuck   map[int]bool
-	decided bool         // modes has found some at the last mark
-	rests   map[int]bool // guards of modes that rest at their thresholds behind the last mark
+	decided  bool            // modes has found some at the last mark
+	rests    map[int]bool    // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
 	kinked map[int]bool
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
@@ -99,44 +95,23 @@ type Kink struct {
 	// on one side.
 	Corner bool
 	From   []tapec.Name // what the operation depends on
-	Fold                // Tangents.Weigh finds it
+	Fold                // Suspects.Weigh finds it
 
-	of     *tape.Tape // where it was found; nil for a condition that is set
-	peak   int        // the element of the functionals that is largest there, where of is the tape of these
-	last   bool       // Kept: it is kept no longer
-	falls  bool       // Dosed: at the start, from which on the largest value falls
-	value  tape.Value
-	at     values
-	rests  bool // the run rests at it, or follows it
-	before bool // it lies before the mark: in the body of an event, or where something is largest
-	// firstly tells that it does so before the first mark at that time.
-	firstly bool
-	behind  bool // it lies behind the mark
-	passes  bool // a body has taken the run there, and it leaves at once
-	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
-	// what has moved it before does not do so any more. carried tells that this was so before the mark.
-	stuck, carried bool
-	goesOn         bool    // Rests: it did so before, and nothing but an observation has come
-	waits          bool    // it is that of an event, which did not hold at the start
-	leaves         bool    // Rests: it has rested up to the mark, and does no more
-	left           bool    // Set: it was there before, and the body has left it there
-	taken          bool    // it was there before, and the body has taken it off
-	rounded        bool    // it was so but for rounding, which has decided on which side
-	timed          bool    // Set: it is a time, margins those of an instant
-	nth            float64 // with so many periods
-	again          bool    // and it was the same before: what it makes happen has happened already
-	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
-	resting                // Rests
-	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
-	parts          []int   // seeds by which they change otherwise there
-	near           float64 // within it
-	guard          int     // the margin that is 0 where it was found, in these modes; or -1
-	modes          []float64
-	decides        bool    // about modes, or events
-	met            bool    // where the condition is met that it decides about
-	settled        bool    // a steady state lies at it
-	elems          []int   // and at these elements of it
-	rounding       float64 // what moves it by so much, or less, is rounding of the search for the state
+	of      *tape.Tape // where it was found; nil for a condition that is set
+	peak    int        // the element of the functionals that is largest there, where of is the tape of these
+	last    bool       // Kept: it is kept no longer
+	value   tape.Value
+	at      values
+	rests   bool    // the run rests at it, or follows it
+	passes  bool    // a body has taken the run there, and it leaves at once
+	leaves  bool    // Rests: it has rested up to the mark, and does no more
+	taken   bool    // it was there before, and the body has taken it off; or it has come to rest
+	timed   bool    // Set: it is a time, margins those of an instant
+	margins []int   // of conditions at rest, or one that is set or has a kink: their guards
+	resting         // Rests
+	near    float64 // within it
+	decides bool    // about modes, or events
+	settled bool    // a steady state lies at it
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
@@ -323,7 +298,6 @@ func (k *Kinks) addOnce() {
 // derivatives.
 func (k *Kinks) Begin(rtol float64, second bool) {
 	k.happened, k.known, k.second = map[[2]int]bool{}, false, second
-	k.memo.slopes = nil // params may be others
 	for _, kt := range k.tapes {
 		kt.ready, kt.same = false, false
 	}
@@ -406,14 +380,6 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		if k.decided { // what they decide in the rest of the piece counts as well
 			found = append(found, k.modes(m)...)
 		}
-		if slices.Contains(slices.Collect(maps.Values(k.stuck)), true) {
-			for _, kink := range k.resting(m, span) {
-				if kink.waits {
-					kink.goesOn = true
-					found = append(found, kink)
-				}
-			}
-		}
 		return found
 	case solvers.MarkFinal:
 		return append(k.look(c.Final, m, nil, nil), k.modes(m)...)
@@ -480,7 +446,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	if k.second && m.Kind == solvers.MarkFire {
 		for _, kink := range here {
 			if kink.Op.HasKink() && !slices.ContainsFunc(found, func(x Kink) bool { return x.value == kink.value }) {
-				kink.passes, kink.behind = true, true
+				kink.passes = true
 				found = append(found, kink)
 			}
 		}
@@ -559,7 +525,7 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 		if in := t.Instr(v); k.bent(t, v, at, near) {
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = inputsOfValue(t, v), t, v, *at
-			kink.guard, kink.near = -1, near
+			kink.near = near
 			found = append(found, kink)
 		}
 	}
@@ -611,14 +577,8 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 		o := outlet{t, out.Name, func(int) bool { return true }}
 		found = append(found, k.through(o, &at, false)...)
 	}
-	for i := range found {
-		found[i].precede(m)
-	}
 	return found
 }
-
-// precede notes that a kink lies before a mark.
-func (k *Kink) precede(m *solvers.Mark) { k.before, k.guard, k.modes = true, rootOf(m), m.Mm }
 
 // rootOf returns the guard that is at its root at a mark, or -1.
 func rootOf(m *solvers.Mark) int {
@@ -648,20 +608,12 @@ type Reading struct {
 func (k *Kinks) BeforeMark(r Reading, m *solvers.Mark) []Kink {
 	k.left = true
 	defer func() { k.left = false }()
-	found := k.AtPeak(r, m.T, m.Ym, m.Dm, m.Mm)
-	for i := range found {
-		found[i].precede(m)
-	}
-	return found
+	return k.AtPeak(r, m.T, m.Ym, m.Dm, m.Mm)
 }
 
 // BehindMark lists the kinks at which it is largest just behind a mark.
 func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
-	found := k.AtPeak(r, m.T, m.Yp, m.Dp, m.Mp)
-	for i := range found {
-		found[i].behind = true
-	}
-	return found
+	return k.AtPeak(r, m.T, m.Yp, m.Dp, m.Mp)
 }
 
 // AtPeak lists the kinks at which an element of the functionals is where it is largest: at (t, y), with discretes d and
@@ -681,11 +633,11 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	}{
 		{r.Tie, Kink{Tie: true}},
 		{r.Kept, Kink{Kept: true, last: r.Last, Span: span}},
-		{r.Dosed, Kink{Dosed: true, falls: r.Falls, Span: span}},
+		{r.Dosed, Kink{Dosed: true, Span: span}},
 	} {
 		if of.is {
 			of.kink.From, of.kink.of = inputsOf(peaks, tapec.Functionals.Number(n), -1), peaks
-			of.kink.at, of.kink.guard = at, -1
+			of.kink.at = at
 			found = append(found, of.kink)
 		}
 	}

@@ -148,16 +148,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 				seen[i] = true
 				g := &c.GuardList[i]
 				from := append(k.model.guardInputs(i), k.timeOf(m)...)
-				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
-				kink.left = zero(before, i) && rootOf(m) < 0
-				if !g.Clock {
-					kink.guard, kink.modes = rootOf(m), slices.Clone(m.Mm)
-				}
-				kink.at = values{
-					vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: p,
-				}
-				kink.Into.guard(k.model, i)
-				found = append(found, kink)
+				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}})
 			}
 		}
 	}
@@ -189,7 +180,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if before == nil {
 			before, size = k.sizes(&at)
 		}
-		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || rootOf(from) >= 0 && k.alike(from, i) {
+		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || i == rootOf(from) {
 			continue
 		}
 		k.peek(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
@@ -197,35 +188,12 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
 			continue
 		}
-		kink := Kink{
-			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i),
-			margins: []int{i}, guard: -1, at: at, firstly: from != m,
-			rounded: before[i] != 0 || !g.Clock && k.passing(i, &at),
-		}
-		for _, vec := range []vector{vecY, vecD, vecM} {
-			kink.at[vec] = slices.Clone(at[vec])
-		}
-		kink.precede(from)
-		kink.Into.guard(k.model, i)
-		found = append(found, kink)
+		found = append(found, Kink{
+			Op: tape.Less, Span: g.Span, Set: true, From: append(k.model.guardInputs(i), k.timeOf(m)...),
+			margins: []int{i},
+		})
 	}
 	return found
-}
-
-// passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
-// round.
-func (k *Kinks) passing(i int, at *values) bool {
-	c := k.model.Compiled
-	if k.rates == nil {
-		k.rates = tape.NewEvaluator[float64](c.Rates)
-	}
-	k.model.load(c.Rates, k.rates, at)
-	k.rates.Run()
-	here := k.peek(at)[i]
-	later := *at
-	later[vecT] = []float64{at[vecT][0] + beside}
-	later[vecY] = k.along(at[vecY], k.rates, beside)
-	return k.peek(&later)[i] != here
 }
 
 // due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
@@ -249,36 +217,21 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		present := func(y, d, modes []float64) (nth float64, is bool) {
-			k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: y, vecD: d, vecM: modes, vecP: k.point.p})
-			k.times.Run()
-			times := k.times.Output(tapec.Times.Name().String())
-			at := times[i]
-			if in.Period >= 0 {
-				nth = max(math.RoundToEven((m.T-at)/times[in.Period]), 0)
-				if at = math.FMA(nth, times[in.Period], at); in.Count >= 0 && nth >= times[in.Count] {
-					return 0, false
-				}
+		k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
+		k.times.Run()
+		times := k.times.Output(tapec.Times.Name().String())
+		at := times[i]
+		if in.Period >= 0 {
+			nth := max(math.RoundToEven((m.T-at)/times[in.Period]), 0)
+			if at = math.FMA(nth, times[in.Period], at); in.Count >= 0 && nth >= times[in.Count] {
+				continue
 			}
-			return nth, math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))
 		}
-		nth, is := present(m.Yp, m.Dp, m.Mp)
-		if !is {
-			continue
+		if math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T)) {
+			kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}}
+			kink.Into.events = []int{in.Event}
+			found = append(found, kink)
 		}
-		_, again := present(m.Ym, m.Dm, m.Mm)
-		kink := Kink{
-			Op: tape.Less, Span: in.Span, Set: true, timed: true, again: again, nth: nth, From: names,
-			margins: []int{i}, guard: -1,
-		}
-		if rootOf(m) >= 0 {
-			kink.guard, kink.modes = rootOf(m), slices.Clone(m.Mm)
-		}
-		kink.at = values{
-			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: k.point.p,
-		}
-		kink.Into.events = []int{in.Event}
-		found = append(found, kink)
 	}
 	return found
 }
@@ -304,9 +257,6 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	found := decide(k.through(o, &at, true))
-	for i := range found {
-		found[i].met = true
-	}
 	if m.Caused {
 		return found
 	}
@@ -323,7 +273,7 @@ func (k *Kinks) corner(i int, at *values) []Kink {
 	found := k.through(outlet{k.model.Compiled.Guards, margins.String(), func(j int) bool { return i == j }}, at, false)
 	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Still || k.Held || !k.Op.HasKink() })
 	for j := range found {
-		found[j].Corner, found[j].margins, found[j].guard, found[j].modes = true, []int{i}, i, at[vecM]
+		found[j].Corner, found[j].margins = true, []int{i}
 	}
 	return found
 }
@@ -341,10 +291,7 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
 		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {
-			for _, kink := range k.corner(i, &at) {
-				kink.guard = -1 // the start does not wait for a root
-				found = append(found, kink)
-			}
+			found = append(found, k.corner(i, &at)...)
 		}
 	}
 	return found

@@ -233,23 +233,35 @@ func flatIndex(shape []int, subs []int) (int, string) {
 	return i, ""
 }
 
-// Shift moves element k of a variable by an amount, with all that follows it, until back is called. What Set has cut
-// from its default stays cut, and nothing else is.
-func (pt *Point) Shift(x Variable, k int, by float64) (back func()) {
-	if x.Initial {
-		pt.moved = map[int]float64{pt.model.State(x.Name).Offset + k: by}
-		return func() { pt.moved = nil }
+// Move is by how much an element of a variable is moved.
+type Move struct {
+	Of      Variable
+	Element int
+	By      float64
+}
+
+// Shift moves elements of variables, with all that follows them, until back is called. What Set has cut from its
+// default stays cut, and nothing else is.
+func (pt *Point) Shift(list []Move) (back func()) {
+	kept, own := slices.Clone(pt.p), map[int]float64{}
+	pt.moved = map[int]float64{}
+	for _, m := range list {
+		if m.Of.Initial {
+			pt.moved[pt.model.State(m.Of.Name).Offset+m.Element] = m.By
+			continue
+		}
+		i := pt.model.Param(m.Of.Name).Offset + m.Element
+		own[i] = m.By
+		pt.p[i] += m.By
 	}
-	kept := slices.Clone(pt.p)
-	own := pt.model.Param(x.Name).Offset + k
-	pt.p[own] += by
 	follow(pt, pt.p, func(i int, v float64) {
-		if pt.p[i] = v; i == own {
-			pt.p[i] += by
+		if pt.p[i] = v; own[i] != 0 {
+			pt.p[i] += own[i]
 		}
 	})
 	pt.version++
 	return func() {
+		pt.moved = nil
 		copy(pt.p, kept)
 		pt.version++
 	}

@@ -7,21 +7,11 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Sideways are runs at two distances on one side of a variable: Near, and Far at twice the distance. Suspect tells that
-// derivatives by the variable may be those of one side there as well: it does not move what makes them so.
+// Sideways are runs at two distances on one side of variables: Near, and Far at twice the distance. Noise is the part of
+// values within which they agree with derivatives.
 type Sideways struct {
 	Near, Far result.Sensitivities
-	Suspect   bool
-}
-
-// IsSuspect reports whether a derivative by column k may be that of one side.
-func (s *Result) IsSuspect(k int) bool {
-	for i := range s.Values {
-		if s.Kinked != nil && s.Kinked[i*s.Columns+k] && (s.isSided(i, k) || s.isBent(i, k)) {
-			return true
-		}
-	}
-	return false
+	Noise     float64
 }
 
 // Suspects lists columns by which a derivative may be that of one side, as far as that is not decided: first those
@@ -69,29 +59,68 @@ func (s *Result) Unsure(k int) {
 	}
 }
 
-// Side notes how far the derivatives of fine, the independent run of s, by column k are from what runs on one side of
-// its variable continue to; x.Near is away by that much. Unless sizes is nil, it also notes what that says of second
-// derivatives. sizes are those of columns.
-func (s *Result) Side(fine *result.Sensitivities, x *Sideways, k int, by float64, sizes []float64) {
+// Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
+// them continue to. x.Near is away by steps, which are 0 for all other columns. Unless sizes is nil, it also notes what
+// that says of second derivatives. sizes are those of columns.
+func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []float64) {
 	row := make([]float64, s.Columns)
 	for i, v := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
-		x.towards(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
-		// The value at the variable itself, by the derivatives on its side: exact for cubics.
-		y := fine.Values[i].Value
-		there := x.Near.Values[i].Value - by*0.5*(row[k]+x.Near.Gradient[from+k])
+		near := x.Near.Gradient[from:to]
+		x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
+		// The value at the variables themselves, by the derivatives on their side: exact for cubics.
+		y, there := fine.Values[i].Value, x.Near.Values[i].Value
+		for k, by := range steps {
+			if by != 0 {
+				there -= float64(by * 0.5 * (row[k] + near[k]))
+			}
+		}
 		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
-		jumps := !(math.Abs(y-there) <= noise+float64(1e-6*size))
-		off := math.Inf(1)
-		if !jumps {
-			off = math.Abs(fine.Gradient[from+k] - row[k])
+		jumps := !(math.Abs(y-there) <= noise+float64(x.Noise*size))
+		for k, by := range steps {
+			if by == 0 {
+				continue
+			}
+			off := math.Inf(1)
+			if !jumps {
+				off = math.Abs(fine.Gradient[from+k] - row[k])
+			}
+			s.Unlike[from+k] = max(s.Unlike[from+k], off)
+			if sizes != nil {
+				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
+				s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
+			}
 		}
-		s.Unlike[from+k] = max(s.Unlike[from+k], off)
-		if sizes != nil {
-			x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
-			s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
+	}
+}
+
+// Continues reports whether all derivatives by column k continue to what Side has compared them with, with room to
+// spare. sizes are those of columns.
+func (s *Result) Continues(k int, sizes []float64) bool {
+	for i, v := range s.Values {
+		most := math.Abs(v.Value)
+		row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
+		for l, x := range row {
+			if by := float64(sizes[l] * math.Abs(x)); by <= math.MaxFloat64 {
+				most = max(most, by)
+			}
 		}
+		off, at := float64(1e-4*math.Abs(row[k])), i*s.Columns+k
+		if s.Errors != nil {
+			off = max(off, 10*s.Errors[at])
+		}
+		if x := s.Unlike[at]; !(x <= off || float64(x*sizes[k]) <= float64(1e-9*most)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Ask forgets what is known of the derivatives by column k.
+func (s *Result) Ask(k int) {
+	for at := k; at < len(s.Gradient); at += s.Columns {
+		s.Unlike[at] = 0
 	}
 }
 
