@@ -578,7 +578,7 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns
 	for _, list := range out.Lists() {
-		if !many || list == &out.Sided {
+		if !many || list == &out.Sided || list == &out.Rounded {
 			*list = make([]bool, n)
 		}
 	}
@@ -600,6 +600,9 @@ func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
 			}
 			if f.Smooth || f.Meets {
 				continue
+			}
+			if f.Rounded {
+				f.Mark(row(out.Rounded))
 			}
 			if f.Mark(row(out.Sided)); !many {
 				f.Mark(row(out.Bent))

@@ -188,12 +188,28 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
 			continue
 		}
-		found = append(found, Kink{
-			Op: tape.Less, Span: g.Span, Set: true, From: append(k.model.guardInputs(i), k.timeOf(m)...),
-			margins: []int{i},
-		})
+		kink := Kink{Op: tape.Less, Span: g.Span, Set: true, margins: []int{i}}
+		kink.From = append(k.model.guardInputs(i), k.timeOf(m)...)
+		kink.Rounded = before[i] != 0 || !g.Clock && k.passing(i, &at)
+		found = append(found, kink)
 	}
 	return found
+}
+
+// passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
+// round.
+func (k *Kinks) passing(i int, at *values) bool {
+	c := k.model.Compiled
+	if k.rates == nil {
+		k.rates = tape.NewEvaluator[float64](c.Rates)
+	}
+	k.model.load(c.Rates, k.rates, at)
+	k.rates.Run()
+	here := k.peek(at)[i]
+	later := *at
+	later[vecT] = []float64{at[vecT][0] + beside}
+	later[vecY] = k.along(at[vecY], k.rates, beside)
+	return k.peek(&later)[i] != here
 }
 
 // due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.

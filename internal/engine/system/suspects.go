@@ -158,7 +158,9 @@ func (x *Suspects) weigh(k *Kink) {
 		}
 		k.spread(m)
 	}
-	x.moves(k)
+	if x.moves(k); k.Rounded {
+		k.Moves = x.all
+	}
 	if k.of != nil && k.of == m.Compiled.Peaks && len(k.Into.names) == 0 { // of something else
 		clear(k.Moves)
 	}

@@ -61,6 +61,7 @@ type Meeting struct {
 type Sides struct {
 	Sided    []bool // kinks and ties make them so; nil for none
 	AllSided bool   // something else makes all of them so
+	Rounded  []bool // rounding has decided about what they are derivatives of; nil for none
 	Bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
 	Curved   []bool // where Bent is not nil: those by which, and any other, second derivatives may jump
 	Met      []bool // where Bent is not nil: those by two of which second derivatives may jump
@@ -68,8 +69,8 @@ type Sides struct {
 }
 
 // Lists are all that tell of single derivatives.
-func (s *Sides) Lists() [5]*[]bool {
-	return [5]*[]bool{&s.Sided, &s.Bent, &s.Curved, &s.Met, &s.Reached}
+func (s *Sides) Lists() [6]*[]bool {
+	return [6]*[]bool{&s.Sided, &s.Rounded, &s.Bent, &s.Curved, &s.Met, &s.Reached}
 }
 
 // Join adds what o says of row k to row i of s, of so many columns. s has all n rows.
@@ -91,6 +92,9 @@ func (s *Sides) Join(i int, o *Sides, k, columns, n int) {
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Result) isSided(i, k int) bool {
+	if s.Rounded != nil && s.Rounded[i*s.Columns+k] {
+		return true
+	}
 	if s.decided(i, k) || s.compared(k) {
 		return false
 	}
