@@ -34,6 +34,7 @@ type Kinks struct {
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	known    bool            // happened is complete
 	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
+	stuck    map[int]bool    // guards that have met their thresholds and have stayed there since
 	decided  bool            // modes has found some at the last mark
 	rests    map[int]bool    // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.

@@ -47,7 +47,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
 	if m.Kind == solvers.MarkStart {
-		k.rests = map[int]bool{}
+		k.rests, k.stuck = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
 	}
 	// small tells which margins are near 0 beside what they were at first, as those of any that rests are.
@@ -64,6 +64,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&at)) {
 		clear(k.rests)
+		clear(k.stuck)
 		return nil
 	}
 	met := slices.Clone(k.small)
@@ -93,10 +94,17 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 				})
 			}
 			delete(k.rests, i)
+			delete(k.stuck, i)
 			continue
 		}
 		if g.Event < 0 {
 			k.rests[i] = true
+		}
+		if i == rootOf(m) {
+			k.stuck[i] = true
+		}
+		if k.stuck[i] && k.model.Algebraic() { // where it was met, it is held: runs of such models are dear
+			continue
 		}
 		if n, ok := same[g.Span]; ok {
 			found[n].margins = append(found[n].margins, i)
