@@ -55,6 +55,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 		rest = nil // what else there is, is marked
 	}
 	if alone+len(rest) == 0 {
+		s.Cleared = len(list) == 0 && s.OnlyKinks()
 		return nil
 	}
 	if err := n.prepare(sizes); err != nil {

@@ -578,6 +578,11 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 		o := outlet{t, out.Name, func(int) bool { return true }}
 		found = append(found, k.through(o, &at, false)...)
 	}
+	if g := rootOf(m); g >= 0 { // what is made of the one number that is where the condition holds stays there
+		if in := k.model.guardInputs(g); len(in) == 1 && k.model.layout.part(in[0]).len == 1 {
+			found = slices.DeleteFunc(found, func(k Kink) bool { return slices.Equal(k.From, in) })
+		}
+	}
 	return found
 }
 
