@@ -273,13 +273,12 @@ func (m *Model) read() error {
 	}
 	for _, step := range []func() error{
 		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
-		m.algebraic, m.fast.equilibria,
+		m.algebraic, m.unfold, m.fast.equilibria, m.classify, m.readLate,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	m.classify()
 	return nil
 }
 
@@ -484,6 +483,9 @@ func (m *Model) declareReactions() error {
 		s.kind = let
 		for _, side := range sides {
 			for _, ref := range r.list(side) {
+				if ref.attr("id") == "" && m.hasDelay(ref.child("stoichiometryMath")) {
+					ref.Set("id", m.freeID(ref.attr("species")+"_stoichiometry"))
+				}
 				if ref.attr("id") == "" {
 					continue
 				}
@@ -501,6 +503,19 @@ func (m *Model) declareReactions() error {
 		}
 	}
 	return nil
+}
+
+// freeID returns an id that the model does not have.
+func (m *Model) freeID(id string) string {
+	for m.hasID(id) {
+		id += "_"
+	}
+	return id
+}
+
+func (m *Model) hasID(id string) (found bool) {
+	m.root.each(func(e *element) { found = found || e.attr("id") == id })
+	return found
 }
 
 // find returns the symbol whose id is an attribute of e.
@@ -789,7 +804,7 @@ func (m *Model) steady(s *symbol) bool {
 }
 
 // classify decides what each symbol becomes.
-func (m *Model) classify() {
+func (m *Model) classify() error {
 	for _, f := range m.defined {
 		m.keep(f)
 	}
@@ -809,4 +824,5 @@ func (m *Model) classify() {
 			s.kind = discrete // the value at the start reads the compartment
 		}
 	}
+	return nil
 }
