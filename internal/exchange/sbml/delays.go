@@ -128,7 +128,8 @@ func (u *unfolder) late(e, tau *element) (*element, error) {
 	if e.name.Local != "ci" {
 		s = nil
 	}
-	if isRate(e) || !u.breaks(e, nil) || s != nil && u.isFast(s) {
+	parts := slices.Contains([]string{"piece", "otherwise", "degree", "logbase"}, e.name.Local)
+	if !parts && (isRate(e) || !u.breaks(e, nil) || s != nil && u.isFast(s)) {
 		return Delay(e.place, e, tau), nil
 	}
 	if s != nil {
@@ -216,6 +217,12 @@ func (m *Model) delay(op *element, operands []*element, in scope) (expr, error) 
 	if m.early != nil { // of a value at the start
 		return m.before(e, locals, then)
 	}
+	if !slices.ContainsFunc(m.reads(e, locals), func(s *symbol) bool { return !m.constant(s) }) && !isRate(e) {
+		time := m.clock // that is all it reads
+		m.clock = "(" + then.text + ")"
+		defer func() { m.clock = time }()
+		return m.expression(e, in)
+	}
 	v, err := m.expression(e, in)
 	if err == nil && !m.rests(e) {
 		v = call("delay", v, tau)
@@ -230,20 +237,38 @@ func (m *Model) delay(op *element, operands []*element, in scope) (expr, error) 
 	return v, err
 }
 
-// rests reports whether an expression is a species of fast reactions that stays what these make of it.
+// rests reports whether an expression is a rate that does not change, or a species of fast reactions that stays what
+// these make of it.
 func (m *Model) rests(e *element) bool {
+	if isRate(e) {
+		s := m.symbols[e.children[1].text]
+		return s == nil || m.goesOn(s)
+	}
 	s := m.symbols[e.text]
 	if s == nil || e.name.Local != "ci" || !s.quick || s.solved == nil {
 		return false
 	}
 	v, err := s.solved()
-	names := notName().Split(v.text, -1)
-	return err == nil && !slices.ContainsFunc(m.fast.pools, func(p *pool) bool {
-		return slices.Contains(names, p.name)
-	}) && !slices.ContainsFunc(m.fast.kept, func(k *keptAmount) bool {
-		return slices.Contains(names, k.name)
-	}) && !slices.ContainsFunc(m.order, func(s *symbol) bool {
-		return slices.Contains(names, s.name) && !m.constant(s)
+	return err == nil && m.restsText(v.text)
+}
+
+// restsText reports whether a text has no name of what changes.
+func (m *Model) restsText(text string) bool {
+	names := notName().Split(text, -1)
+	return !slices.ContainsFunc(m.fast.pools, func(p *pool) bool { return slices.Contains(names, p.name) }) &&
+		!slices.ContainsFunc(m.fast.kept, func(k *keptAmount) bool { return slices.Contains(names, k.name) }) &&
+		!slices.ContainsFunc(m.order, func(s *symbol) bool {
+			return slices.Contains(names, strings.Trim(s.name, "`")) && !m.constant(s)
+		})
+}
+
+// goesOn reports whether the rate of a symbol does not change along a run.
+func (m *Model) goesOn(s *symbol) bool {
+	if s.rule != nil {
+		return m.known(s.rule.math(), s.locals)
+	}
+	return (!s.species || s.isAmount || m.constant(s.in)) && !slices.ContainsFunc(s.reactions, func(t term) bool {
+		return !m.constant(t.rate) || !m.restsText(t.factor.text)
 	})
 }
 
