@@ -34,6 +34,20 @@ func Delay(at Place, e, tau *Element) *Element {
 	return New(at, "apply").Add(New(at, "csymbol", "definitionURL", "http://www.sbml.org/sbml/symbols/delay"), e, tau)
 }
 
+// SetPast gives a parameter a value before the start that is none of its initial assignment, for formats that say so.
+func SetPast(parameter, e *Element) { parameter.Add(New(e.place, ownPast).Add(Math(e))) }
+
+// ownPast is the element with a past. SBML has none of this name.
+const ownPast = "odes.past"
+
+// startOfPast is what gives a symbol its value before the start.
+func startOfPast(s *symbol) *element {
+	if own := s.of.child(ownPast); own != nil {
+		return own
+	}
+	return s.start
+}
+
 // hasDelay reports whether an expression calls delay, itself or by a function.
 func (m *Model) hasDelay(e *element) (found bool) {
 	seen := map[*function]bool{}
@@ -302,9 +316,11 @@ func (m *Model) before(e *element, locals scope, clock expr) (v expr, err error)
 	in := scope{}
 	maps.Copy(in, locals)
 	for _, s := range m.reads(e, locals) {
-		if in[s.id], err = m.valueBefore(s, clock); err != nil {
+		value, err := m.valueBefore(s, clock)
+		if err != nil {
 			return v, err
 		}
+		in[s.id] = value.closed()
 	}
 	return m.expression(e, in)
 }
@@ -323,24 +339,24 @@ func (m *Model) valueBefore(s *symbol, clock expr) (v expr, err error) {
 	}
 	m.early.open[s] = true
 	defer func() { m.early.open[s] = false }()
-	from := s.start
+	from := startOfPast(s)
 	if s.kind == let {
 		from = s.rule
 	}
 	if from != nil && s.set == nil {
 		v, err = m.before(from.math(), s.locals, clock)
-		return v.number().closed(), err
+		return v.number(), err
 	}
 	asAmount := s.isAmount
 	v, err = m.startAs(s, s.byAmount, "")
 	if err != nil || !s.species || s.set != nil || asAmount == s.byAmount || v.text == "0" {
-		return v.number().closed(), err
+		return v.number(), err
 	}
 	size, err := m.valueBefore(s.in, clock)
 	if asAmount {
-		return mul(v.number(), size).closed(), err
+		return mul(v.number(), size), err
 	}
-	return div(v.number(), size).closed(), err
+	return div(v.number(), size), err
 }
 
 // closed is e in parentheses, unless it is a name or a number.
@@ -374,9 +390,12 @@ func (m *Model) startMoves(s *symbol, seen map[*symbol]bool) bool {
 		return false
 	}
 	seen[s] = true
-	from := s.start
+	from := startOfPast(s)
 	if s.kind == let {
 		from = s.rule
+	}
+	if s.of.child(ownPast) != nil {
+		return true // it is another one than at the start
 	}
 	if s.species && (s.stored != "" || from == nil && s.byAmount != s.isAmount) && m.startMoves(s.in, seen) {
 		return true
