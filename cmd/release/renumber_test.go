@@ -44,7 +44,8 @@ func TestSetVersion(t *testing.T) {
 			t.Errorf("%s has other changes:\n%s", name, got)
 		}
 	}
-	if text := read(t, to, "CHANGELOG.md"); !strings.Contains(text, "\n## [Unreleased]\n\n## [7.8.9] - 2031-04-05\n\n") {
+	text := read(t, to, "CHANGELOG.md")
+	if !strings.Contains(text, "\n## [Unreleased]\n\n## [7.8.9] - 2031-04-05\n\n") {
 		t.Errorf("the list of changes begins\n%.400s", text)
 	}
 	for _, wrong := range []string{"1.2", "v1.2.3", odes.Version} {
