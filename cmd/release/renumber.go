@@ -90,6 +90,9 @@ func (k versioned) set(path, old, version string, must bool) error {
 	return os.WriteFile(path, bytes.Replace(text, from, to, k.most), 0o666)
 }
 
+// made are folders that Make and others make.
+var made = []string{"dist", "node_modules", "public"}
+
 // setResults replaces the version in golden files: the bits of results are those of before.
 func setResults(root, old, version string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -97,7 +100,7 @@ func setResults(root, old, version string) error {
 			return err
 		}
 		if name := d.Name(); d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || name == "dist" || name == "node_modules" || name == "public") {
+			if path != root && (strings.HasPrefix(name, ".") || slices.Contains(made, name)) {
 				return filepath.SkipDir
 			}
 			return nil

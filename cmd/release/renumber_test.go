@@ -10,13 +10,12 @@ import (
 	"odes.dev/odes"
 )
 
-// TestSetVersion gives a copy of the files that repeat the version another one. Nothing but these places changes, and no
-// other file of the repository names the version in their form.
+// TestSetVersion gives a copy of files that repeat the version another one. Nothing but these places changes.
 func TestSetVersion(t *testing.T) {
 	from, to := repository(t), t.TempDir()
 	names := []string{
-		"version.go", "editors/vscode/package.json", "editors/vscode/package-lock.json", "docs/man/odes.1", "r/DESCRIPTION",
-		"CHANGELOG.md", "examples/bounce/bounce.golden",
+		"version.go", "editors/vscode/package.json", "editors/vscode/package-lock.json", "docs/man/odes.1",
+		"r/DESCRIPTION", "CHANGELOG.md", "examples/bounce/bounce.golden",
 	}
 	before := map[string]string{}
 	for _, name := range names {
