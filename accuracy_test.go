@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -28,7 +28,7 @@ func TestErrorEstimates(t *testing.T) {
 	}
 	var entries, bounded, sharp int
 	for file := range files {
-		m, err := odes.ParseFile(filepath.Join("examples", file))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,8 @@ func TestErrorEstimates(t *testing.T) {
 	entry := fmt.Sprintf("%d,%03d\nderivatives). %.1f %% of them are within a factor of ten of the true error. "+
 		"Ten times the estimate bounds %.1f %% of the\nerrors.", entries/1000, entries%1000,
 		100*float64(sharp)/float64(entries), 100*float64(bounded)/float64(entries))
-	if text, err := os.ReadFile("docs/methods-trust.md"); err != nil || !strings.Contains(string(text), entry) {
+	text, err := os.ReadFile(modeltest.Path("docs/methods-trust.md"))
+	if err != nil || !strings.Contains(string(text), entry) {
 		t.Errorf("docs/methods-trust.md does not say %q (%v)", entry, err)
 	}
 	if n := len(files); n != 19 {
@@ -101,7 +102,7 @@ func TestErrorEstimates(t *testing.T) {
 }
 
 func TestSensTol(t *testing.T) {
-	m, err := odes.ParseFile("examples/lotka_volterra/lotka_volterra.ode")
+	m, err := odes.ParseFile(modeltest.Path("examples/lotka_volterra/lotka_volterra.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ y' = k*x
 objective total = final(x + y)
 sens { wrt = [k] }`},
 	} {
-		s, err := tolerated(t, c.text, "solver.sens_tol", "1e-6")
+		s, err := modeltest.Try(t, c.text, "solver.sens_tol", "1e-6")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +205,7 @@ func TestEventErrors(t *testing.T) {
 		"bounce/bounce", "thermostat/thermostat", "izhikevich/izhikevich", "stairs/stairs",
 		"pendulum_wall/pendulum_wall", "pk/pk_oral",
 	} {
-		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(file)+".ode"))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + file + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}

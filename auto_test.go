@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestAuto requires that auto chooses what the manual says, with a note on it, and changes nothing
 // else.
 func TestAuto(t *testing.T) {
-	m, err := odes.ParseFile("examples/glv/glv.ode") // 11 objectives, 120 variables
+	m, err := odes.ParseFile(modeltest.Path("examples/glv/glv.ode")) // 11 objectives, 120 variables
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestAuto(t *testing.T) {
 		{"heat2d/heat2d", "mean_T", "Tw,q", "adjoint"},    // 1 by 2
 		{"gray_scott/gray_scott", "", "kappa", "tangent"}, // 2 by 1
 	} {
-		m, err := odes.ParseFile("examples/" + c.file + ".ode")
+		m, err := odes.ParseFile(modeltest.Path("examples/" + c.file + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}

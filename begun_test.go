@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestWindowsThatEventsBegin begins windows in time at the time at which an event fires: their conditions are at the
@@ -25,7 +27,7 @@ func TestWindowsThatEventsBegin(t *testing.T) {
 			{"0", "10", "3.3", "1e15"},
 			{"-3.3", "10", "3.3", "1e9"},
 		} {
-			s, err := sensitivities(t, fmt.Sprintf(`
+			s, err := modeltest.Sensitivities(t, fmt.Sprintf(`
 time t from %s to %s
 param c = %s, w = 0.5, r = 1
 state x = 0, y = 0
@@ -39,7 +41,7 @@ objective J = final(y)
 				t.Errorf("%s, from %s to %s: %v", cond, c.from, c.to, err)
 				continue
 			}
-			v, dw, dc := s.Values[0].Value, derivativeOf(t, s, "J", "w"), derivativeOf(t, s, "J", "c")
+			v, dw, dc := s.Values[0].Value, modeltest.Derivative(t, s, "J", "w"), modeltest.Derivative(t, s, "J", "c")
 			if math.Abs(v-0.5) > 1e-8 || math.Abs(dw-1) > 1e-8 || math.Abs(dc) > 1e-8 {
 				t.Errorf("%s, from %s to %s: J = %v, dJ/dw = %v, dJ/dc = %v, want 0.5, 1, 0", cond, c.from, c.to,
 					v, dw, dc)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestBellsOfStates draws events and conditions that hold where a state is within a narrow peak: of a bell, a
@@ -54,7 +55,7 @@ func TestBellsOfStates(t *testing.T) {
 				continue
 			}
 		}
-		res := largest(t, text, settings...)
+		res := modeltest.Run(t, text, settings...)
 		n, y := res.Values[0].Value, res.Values[1].Value
 		if n != count || math.Abs(y-inside) > off*math.Max(1, inside) {
 			t.Errorf("%s, %s, %v: %v firings, want %v; %v inside, want %v", x, peak, settings, n, count, y, inside)
@@ -92,7 +93,7 @@ func TestHatsOfStates(t *testing.T) {
 			{"max(1 - abs(x - 50)/%g, 0)", 0.5},
 		} {
 			peak := fmt.Sprintf(c.peak, s)
-			res := largest(t, fmt.Sprintf("time t from 0 to 100\nstate x = 0\nstate y = 0\n"+
+			res := modeltest.Run(t, fmt.Sprintf("time t from 0 to 100\nstate x = 0\nstate y = 0\n"+
 				"discrete n = 0\ndiscrete m = 0\n"+
 				"x' = 1\ny' = if %[1]s > 0.5 then 1 else 0\nevent e when %[1]s > 0.5 { n += 1 }\n"+
 				"event f when %[1]s > 0.5 and x < 60 { m += 1 }\n"+
@@ -110,8 +111,9 @@ func TestHatsOfStates(t *testing.T) {
 func TestPeaksBelowTolerance(t *testing.T) {
 	const c, s = -0.037398707108313278, 2.1881650155987526e-07
 	peak := fmt.Sprintf("exp(-((x - %.17g)/%.17g)^2)", c, s)
-	res := largest(t, fmt.Sprintf("time t from 0 to 100\nstate x = 0, v = 1, y = 0\ndiscrete n = 0\nx' = v\nv' = -x\n"+
-		"y' = if %[1]s > 0.5 then 1 else 0\nevent e when %[1]s > 0.5 { n += 1 }\nobjective N = final(n)", peak),
+	res := modeltest.Run(t,
+		fmt.Sprintf("time t from 0 to 100\nstate x = 0, v = 1, y = 0\ndiscrete n = 0\nx' = v\nv' = -x\n"+
+			"y' = if %[1]s > 0.5 then 1 else 0\nevent e when %[1]s > 0.5 { n += 1 }\nobjective N = final(n)", peak),
 		"solver.method", "dop853")
 	want, _ := swingsWithin(c-s, c+s, 100)
 	if n := res.Values[0].Value; n != want {

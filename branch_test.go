@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestContinue follows steady states of two examples: past the folds of the switch, in closed form and from both ends,
 // and through the Hopf point of the Brusselator, b = 1 + a².
 func TestContinue(t *testing.T) {
 	model := func(name string) *odes.Model {
-		text, err := os.ReadFile("examples/" + name + "/" + name + ".ode")
+		text, err := os.ReadFile(modeltest.Path("examples/" + name + "/" + name + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}

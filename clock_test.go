@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // clockCase is a model whose conditions depend on time, with what is known of it: values, and derivatives as "J/p".
@@ -264,7 +265,7 @@ func TestClocks(t *testing.T) {
 // checkClock compares a model with what is known of it.
 func checkClock(t *testing.T, c clockCase, mode string, settings ...odes.Setting) {
 	t.Helper()
-	s, err := sensitivities(t, c.text, mode, settings...)
+	s, err := modeltest.Sensitivities(t, c.text, mode, settings...)
 	if err != nil {
 		t.Errorf("%s, %s, %v: %v", c.name, mode, settings, err)
 		return
@@ -278,7 +279,7 @@ func checkClock(t *testing.T, c clockCase, mode string, settings ...odes.Setting
 		objective, by, derivative := strings.Cut(what, "/")
 		got := math.NaN()
 		if derivative {
-			got = derivativeOf(t, s, objective, by)
+			got = modeltest.Derivative(t, s, objective, by)
 		} else {
 			for _, v := range s.Values {
 				if v.Name == objective {

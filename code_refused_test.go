@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/vm"
 )
 
@@ -31,7 +32,7 @@ func TestCodeRefused(t *testing.T) {
 		{"lotka_volterra/lotka_volterra", 10, 2},
 		{"network/network20", 20, 5},
 	} {
-		path := filepath.Join("examples", filepath.FromSlash(c.model)+".ode")
+		path := modeltest.Path("examples/" + c.model + ".ode")
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // BenchmarkParse measures the time from text to a model that is ready to run. It must not grow with
@@ -12,7 +13,7 @@ func BenchmarkParse(b *testing.B) {
 	for _, name := range []string{"bounce/bounce", "glv/glv200", "heat2d/heat2d_512", "pk/pk"} {
 		b.Run("model="+name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := odes.ParseFile("examples/" + name + ".ode"); err != nil {
+				if _, err := odes.ParseFile(modeltest.Path("examples/" + name + ".ode")); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,11 +2,11 @@ package odes_test
 
 import (
 	"math"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestConcurrent runs one Model from several goroutines with different parameters. Every result must
@@ -15,7 +15,7 @@ import (
 //odes:goroutines
 func TestConcurrent(t *testing.T) {
 	for _, path := range []string{"bounce/bounce.ode", "glv/glv.ode", "pk/pk.ode"} {
-		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(path)))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + path))
 		if err != nil {
 			t.Fatal(err)
 		}

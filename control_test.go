@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestControl lets derivatives take part in error control. A generator at rest has no error to control
@@ -24,7 +25,7 @@ func TestControl(t *testing.T) {
 		{"pendulum_wall/pendulum_wall.ode", 0, 0.5},
 		{"harvest/harvest.ode", 0, 0.5},
 	} {
-		m, err := odes.ParseFile("examples/" + c.model)
+		m, err := odes.ParseFile(modeltest.Path("examples/" + c.model))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestPiecewise compares runs with controls, and their derivatives by values and by times, with closed forms. x is the
@@ -135,7 +136,7 @@ objective Y = final(y[2])
 objective S = sum_at([20, 20.25], u)
 objective Z = final(z[2])
 `, "GRID", c.grid)
-		s, err := sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
+		s, err := modeltest.Sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
 			odes.Setting{Key: "solver.rtol", Value: "1e-10"}, odes.Setting{Key: "solver.atol", Value: "1e-12"},
 			odes.Setting{Key: "sens.rtol", Value: "1e-10"}, odes.Setting{Key: "sens.trust", Value: "off"})
 		if err != nil {
@@ -198,7 +199,7 @@ objective Z = final(z[2])
 
 // TestLongKnots: knots that are params ascend, also where there are too many to name one.
 func TestLongKnots(t *testing.T) {
-	_, err := sensitivities(t, `
+	_, err := modeltest.Sensitivities(t, `
 time t from 0 to 300
 param s[301] = [if i == 200 then 100 else i - 1 for i in 1:301]
 control u = 1 piecewise constant on s

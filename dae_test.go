@@ -6,12 +6,12 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // daeCase is a case of dae.json: a model of index 1 and its exact values and derivatives.
@@ -67,7 +67,7 @@ type daePoint struct {
 
 func readDAE(t *testing.T) []daeCase {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "reference", "dae.json"))
+	text, err := os.ReadFile(modeltest.Path("testdata/reference/dae.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 var sameBits = []string{
@@ -37,7 +38,7 @@ func order(name string) []odes.Setting {
 func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	for _, name := range sameBits {
 		t.Run(name, func(t *testing.T) {
-			m, err := odes.ParseFile("examples/" + name + ".ode")
+			m, err := odes.ParseFile(modeltest.Path("examples/" + name + ".ode"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +167,7 @@ func TestBackendsDoNotShow(t *testing.T) {
 func checksum(t *testing.T) string {
 	h := fnv64(0xcbf29ce484222325)
 	for _, name := range sameBits {
-		m, err := odes.ParseFile("examples/" + name + ".ode")
+		m, err := odes.ParseFile(modeltest.Path("examples/" + name + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func TestLotkaVolterra200(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large")
 	}
-	m, err := odes.ParseFile("examples/glv/glv200.ode")
+	m, err := odes.ParseFile(modeltest.Path("examples/glv/glv200.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

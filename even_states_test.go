@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestBellsOfEvenStates has narrow peaks of a state that moves evenly, as a clock that is written as a state does, in a
@@ -23,10 +25,11 @@ func TestBellsOfEvenStates(t *testing.T) {
 			{"exp(-((x - 50)/s)^2)*z^2", math.Sqrt(math.Pi)},
 		} {
 			for _, method := range []string{"dopri5", "dop853", "bs3"} {
-				s := largest(t, fmt.Sprintf("time t from 0 to 100\nparam s = %g, r = 1\nstate x = 0, y = 0, z = 1\n"+
-					"discrete u = 1\nx' = r*u\nz' = z*(1 - z)\ny' = %[2]s\nevent e at 10 { x -= 10 }\n"+
-					"event f at 20 { u = 2 }\nevent g at 25 { x += 10; u = 1 }\nevent h at 30 { x -= 5 }\n"+
-					"objective J = final(y)\nobjective K = integral(%[2]s)", width, c.peak),
+				s := modeltest.Run(t,
+					fmt.Sprintf("time t from 0 to 100\nparam s = %g, r = 1\nstate x = 0, y = 0, z = 1\n"+
+						"discrete u = 1\nx' = r*u\nz' = z*(1 - z)\ny' = %[2]s\nevent e at 10 { x -= 10 }\n"+
+						"event f at 20 { u = 2 }\nevent g at 25 { x += 10; u = 1 }\nevent h at 30 { x -= 5 }\n"+
+						"objective J = final(y)\nobjective K = integral(%[2]s)", width, c.peak),
 					"solver.method", method, "solver.rtol", "1e-8", "solver.atol", "1e-12")
 				area, by := c.area*width, c.area
 				if c.area == 0 { // 2x + t moves by 3

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // want is what an objective is, and its derivatives; those that are not named are not compared.
@@ -150,7 +151,7 @@ func TestDelays(t *testing.T) {
 				if mode == "forward" || mode == "continuous" {
 					tol = 1e-7
 				}
-				s, err := sensitivities(t, c.text, mode)
+				s, err := modeltest.Sensitivities(t, c.text, mode)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -169,7 +170,7 @@ func compare(t *testing.T, mode string, s *odes.Sensitivities, wants map[string]
 			continue
 		}
 		compared++
-		wantNear(t, mode+" "+v.Name, v.Value, w.value, tol)
+		modeltest.WantNear(t, mode+" "+v.Name, v.Value, w.value, tol)
 		for _, x := range s.Variables {
 			for k := range x.Size() {
 				name := x.String()
@@ -177,7 +178,7 @@ func compare(t *testing.T, mode string, s *odes.Sensitivities, wants map[string]
 					name = fmt.Sprintf("%s[%d]", name, k+1)
 				}
 				if d, ok := w.by[name]; ok {
-					wantNear(t, mode+" d"+v.Name+"/d"+name, s.Derivative(i, x)[k], d, tol)
+					modeltest.WantNear(t, mode+" d"+v.Name+"/d"+name, s.Derivative(i, x)[k], d, tol)
 				}
 			}
 		}
@@ -189,7 +190,7 @@ func compare(t *testing.T, mode string, s *odes.Sensitivities, wants map[string]
 
 // TestDelayStartsAndOnce has delayed events that fire at the start, and only once.
 func TestDelayStartsAndOnce(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 time t from 0 to 4
 param tau = 0.25
 state x = 1, y = 0
@@ -223,7 +224,7 @@ objective X = final(x)
 objective Y = final(y)
 objective T = event_time(e, 1)`
 	for _, mode := range append([]string{"forward", "continuous"}, discreteModes...) {
-		s, err := sensitivities(t, text, mode)
+		s, err := modeltest.Sensitivities(t, text, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ objective S = at_event(tick, pre(y)*t)`
 func TestDelaysAgree(t *testing.T) {
 	for _, method := range []string{"dopri5", "rodas5p"} {
 		set := []odes.Setting{{Key: "solver.method", Value: method}, {Key: "sens.trust", Value: "off"}}
-		first, err := sensitivities(t, swinging, "adjoint", set...)
+		first, err := modeltest.Sensitivities(t, swinging, "adjoint", set...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,16 +271,16 @@ func TestDelaysAgree(t *testing.T) {
 			t.Errorf("%d triggers while others are pending: the model tests too little", pending)
 		}
 		for _, mode := range []string{"tangent", "complex"} {
-			s, err := sensitivities(t, swinging, mode, set...)
+			s, err := modeltest.Sensitivities(t, swinging, mode, set...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, g := range s.Gradient {
-				wantNear(t, method+" "+mode, g, first.Gradient[i], 1e-10)
+				modeltest.WantNear(t, method+" "+mode, g, first.Gradient[i], 1e-10)
 			}
 		}
 		for _, keep := range []string{"states", "states(5)", "binomial(6)"} {
-			s, err := sensitivities(t, swinging, "adjoint",
+			s, err := modeltest.Sensitivities(t, swinging, "adjoint",
 				append(set, odes.Setting{Key: "solver.checkpoint", Value: keep})...)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -16,7 +17,8 @@ import (
 // finals runs a model and returns the values of its objectives by their names.
 func finals(t *testing.T, text string, settings ...odes.Setting) map[string]float64 {
 	t.Helper()
-	s, err := sensitivities(t, text, "adjoint", append(settings, odes.Setting{Key: "sens.trust", Value: "off"})...)
+	s, err := modeltest.Sensitivities(t, text, "adjoint",
+		append(settings, odes.Setting{Key: "sens.trust", Value: "off"})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +280,7 @@ objective N = final(n)`
 	exact := finals(t, text(""))["T"]
 	var first *odes.Sensitivities
 	for _, mode := range discreteModes {
-		s, err := sensitivities(t, text(", tol = 1e-3"), mode, odes.Setting{Key: "sens.trust", Value: "off"})
+		s, err := modeltest.Sensitivities(t, text(", tol = 1e-3"), mode, odes.Setting{Key: "sens.trust", Value: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +291,7 @@ objective N = final(n)`
 			first = s
 		}
 		for i, g := range s.Gradient {
-			wantNear(t, mode, g, first.Gradient[i], 1e-10)
+			modeltest.WantNear(t, mode, g, first.Gradient[i], 1e-10)
 		}
 	}
 }
@@ -381,7 +383,7 @@ func TestRaisedMaxEvents(t *testing.T) {
 // another, which it sees.
 func TestTriggersAreNoTies(t *testing.T) {
 	for delay, want := range map[string]bool{"0.5": false, "1": true} {
-		s, err := sensitivities(t, `
+		s, err := modeltest.Sensitivities(t, `
 time t from 0 to 10
 param c = 3
 state x = 0
@@ -391,7 +393,7 @@ objective J = sum_at([3, 4], x)`, "adjoint")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if warned(s, odes.CodeTie) != want {
+		if modeltest.Warned(s, odes.CodeTie) != want {
 			t.Errorf("delay %s: warnings %v", delay, s.Warnings)
 		}
 	}

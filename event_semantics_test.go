@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestEventSemantics runs models of a few events each, as in test suites of other languages. Comments at their head
@@ -48,7 +49,7 @@ func TestEventSemantics(t *testing.T) {
 			for _, v := range s.Values {
 				if v.Name == w[1] {
 					found = true
-					if !near(v.Value, x, 1e-9) {
+					if !modeltest.Near(v.Value, x, 1e-9) {
 						t.Errorf("%s: %s = %.12g, want %g", path, v.Name, v.Value, x)
 					}
 				}
@@ -94,8 +95,8 @@ objective P = at_event(e, pre(q))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if j, p := s.Values[0].Value, s.Values[1].Value; !near(j, want, 1e-9) || p != 2 ||
-					!near(s.Gradient[0], -2, 1e-9) {
+				if j, p := s.Values[0].Value, s.Values[1].Value; !modeltest.Near(j, want, 1e-9) || p != 2 ||
+					!modeltest.Near(s.Gradient[0], -2, 1e-9) {
 					t.Errorf("%q, when %s, %s: J = %v, by ta %v, instead of %v, -2; q was %v", other, when, mode, j,
 						s.Gradient[0], want, p)
 				}

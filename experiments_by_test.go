@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/data"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -183,7 +184,7 @@ experiment b {
 		t.Fatal(err)
 	}
 	for i, x := range got.Gradient {
-		if !near(x, want.Gradient[i], 1e-12) {
+		if !modeltest.Near(x, want.Gradient[i], 1e-12) {
 			t.Errorf("the gradient is %v, want %v", got.Gradient, want.Gradient)
 		}
 	}
@@ -318,7 +319,7 @@ objective J = nll()
 		{"a = 5", "b = 28"},
 	} {
 		for _, experiment := range []string{"", "e"} {
-			if got, want := value(t, c[0], experiment), value(t, c[1], experiment); !near(got, want, 1e-14) {
+			if got, want := value(t, c[0], experiment), value(t, c[1], experiment); !modeltest.Near(got, want, 1e-14) {
 				t.Errorf("experiment %q { %s }: %v, want that of { %s }, %v", experiment, c[0], got, c[1], want)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 const twoArms = `
@@ -93,12 +94,12 @@ func TestExperiments(t *testing.T) {
 				t.Fatalf("%s: variables %v", mode, got.Variables)
 			}
 			for i, v := range want.Values {
-				if !near(got.Values[i].Value, v.Value, tol) {
+				if !modeltest.Near(got.Values[i].Value, v.Value, tol) {
 					t.Errorf("%s: %s = %.15g, want %.15g", mode, v.Name, got.Values[i].Value, v.Value)
 				}
 				for _, x := range want.Variables {
 					a, b := got.Derivative(i, x)[0], want.Derivative(i, x)[0]
-					if !near(a, b, tol) {
+					if !modeltest.Near(a, b, tol) {
 						t.Errorf("%s: d%s/d%s = %.15g, want %.15g", mode, v.Name, x, a, b)
 					}
 				}
@@ -109,14 +110,12 @@ func TestExperiments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range want.Values {
-			if !near(solved.Values[i].Value, v.Value, 1e-9) {
+			if !modeltest.Near(solved.Values[i].Value, v.Value, 1e-9) {
 				t.Errorf("solve: %s = %.15g, want %.15g", v.Name, solved.Values[i].Value, v.Value)
 			}
 		}
 	}
 }
-
-func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
 
 // TestExperimentAlone checks that an experiment as a model has the objectives of the text, of its own
 // run and rows.
@@ -155,10 +154,10 @@ func TestExperimentAlone(t *testing.T) {
 			t.Errorf("%s has experiments", name)
 		}
 	}
-	if got, want := product, total.Values[0].Value; !near(got, want, 1e-14) {
+	if got, want := product, total.Values[0].Value; !modeltest.Near(got, want, 1e-14) {
 		t.Errorf("the product of L is %v, want %v", got, want)
 	}
-	if got, want := slope, total.Gradient[0]/total.Values[0].Value; !near(got, want, 1e-13) {
+	if got, want := slope, total.Gradient[0]/total.Values[0].Value; !modeltest.Near(got, want, 1e-13) {
 		t.Errorf("the slope of log L is %v, want %v", got, want)
 	}
 	if _, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{Experiment: "hihg"}); err == nil ||
@@ -226,7 +225,7 @@ func TestExperimentsNotNeeded(t *testing.T) {
 		t.Errorf("%d steps and %v; all have %d and %v", one.Stats.Steps, one.Values[0], all.Stats.Steps, all.Values[2])
 	}
 	for i, x := range one.Gradient {
-		if !near(x, all.Gradient[2*all.Columns+i], 1e-12) {
+		if !modeltest.Near(x, all.Gradient[2*all.Columns+i], 1e-12) {
 			t.Errorf("derivative %d is %v, and %v among others", i, x, all.Gradient[2*all.Columns+i])
 		}
 	}
@@ -341,7 +340,7 @@ objective T = event_time(never, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !math.IsNaN(s.Values[0].Value) || !near(s.Gradient[s.Columns], -10*s.Values[1].Value, 1e-5) {
+		if !math.IsNaN(s.Values[0].Value) || !modeltest.Near(s.Gradient[s.Columns], -10*s.Values[1].Value, 1e-5) {
 			t.Errorf("%s: T = %v, dF/dk = %v for F = %v", mode, s.Values[0].Value, s.Gradient[s.Columns],
 				s.Values[1].Value)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestConditionsOnFunctionsOfTime has conditions on functions of time that are not affine. What they do is known, also
@@ -59,7 +60,7 @@ x' = 1
 event e when sin(t) > c or -(t - 5)^2 > 0 { n += 1 }
 objective J = final(n)`, 0, map[string]float64{"c": 0}},
 	} {
-		s := largest(t, c.text)
+		s := modeltest.Run(t, c.text)
 		if got := s.Values[0].Value; math.Abs(got-c.value) > 1e-7*math.Abs(c.value) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.value)
 		}

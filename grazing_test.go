@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestGrazingScales holds that neither units nor states that a condition does not read make an event graze it, and that
@@ -33,7 +34,7 @@ func TestGrazingScales(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Events) == 0 || warned(s, odes.CodeGrazing) != want {
+		if len(s.Events) == 0 || modeltest.Warned(s, odes.CodeGrazing) != want {
 			t.Errorf("%s: %d events, warnings %v, want grazing %v", text, len(s.Events), s.Warnings, want)
 		}
 	}
@@ -47,13 +48,14 @@ func TestNearMiss(t *testing.T) {
 	for _, method := range []string{"dopri5", "tsit5", "vern7", "rodas5p", "radau5"} {
 		for _, tick := range []string{"", "event tick at pi/2 { n += 1 }\n"} {
 			for top, want := range map[string]bool{"1.0000005": true, "1.0001": false, "2": false} {
-				s, err := sensitivities(t, "time t from 0 to 4\nparam w = 1\nstate x = 0, v = 1\ndiscrete n = 0\n"+
-					"x' = v\nv' = -w^2*x\n"+tick+"event up when x > "+top+" { v = 0.5*v }\n"+
-					"objective J = final(x)\nsolver { method = "+method+"  rtol = 1e-6 }\n", "adjoint")
+				s, err := modeltest.Sensitivities(t,
+					"time t from 0 to 4\nparam w = 1\nstate x = 0, v = 1\ndiscrete n = 0\n"+
+						"x' = v\nv' = -w^2*x\n"+tick+"event up when x > "+top+" { v = 0.5*v }\n"+
+						"objective J = final(x)\nsolver { method = "+method+"  rtol = 1e-6 }\n", "adjoint")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if warned(s, odes.CodeHidden) != want {
+				if modeltest.Warned(s, odes.CodeHidden) != want {
 					t.Errorf("%s, %s%s: %v", method, tick, top, s.Warnings)
 				}
 			}
@@ -66,7 +68,7 @@ func TestNearMiss(t *testing.T) {
 //
 //odes:goroutines
 func TestGrazingMarks(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 time t from 0 to 0.1924
 param om = 104, x0 = 2.9, c = 2.9, D = 3.491, ke = 10.33
 state x = x0, v = 0, y = 0.4233
@@ -82,7 +84,7 @@ solver { rtol = 1e-4 }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !warned(s, odes.CodeGrazing) {
+	if !modeltest.Warned(s, odes.CodeGrazing) {
 		t.Fatalf("no warning: %v", s.Warnings)
 	}
 	for _, v := range s.Variables {
@@ -94,7 +96,7 @@ solver { rtol = 1e-4 }
 
 // TestTieOfUnknown holds that a tie at the start marks what moves the unknown that a condition reads.
 func TestTieOfUnknown(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 time t from 0 to 1
 param x0 = 0.5, c = 0.5, k = 2, D = 3
 state x = x0, y = 0

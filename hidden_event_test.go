@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -23,8 +24,9 @@ func TestHiddenEvents(t *testing.T) {
 		{"exp(-x) - exp(-2*x) > 0.2500001", "0.5", false},
 		{"sin(x) > 1.0001", "1000000", false},
 	} {
-		s := largest(t, "time t from 0 to 100\nstate x = 0, y = 0\ndiscrete n = 0\nx' = "+c.rate+"\ny' = 0.1*cos(y)\n"+
-			"event e when "+c.condition+" { n += 1 }\nobjective N = final(n)\nobjective J = final(y)")
+		s := modeltest.Run(t,
+			"time t from 0 to 100\nstate x = 0, y = 0\ndiscrete n = 0\nx' = "+c.rate+"\ny' = 0.1*cos(y)\n"+
+				"event e when "+c.condition+" { n += 1 }\nobjective N = final(n)\nobjective J = final(y)")
 		said := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeHidden })
 		if said != c.hidden {
 			t.Errorf("%s: warned: %v, want %v", c.condition, said, c.hidden)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestRootsThatGuardsHide crosses short windows of states that no sample of a step shows: their conditions are flat
@@ -40,12 +41,13 @@ z' = -0.05*z
 		{"event e when (x - 3)/(1e-6 + ((x - 3)/w)^4) > 10 and x < 9 { n += 1 }\ny' = 0\nobjective J = final(n)", 1, 0},
 	} {
 		for _, method := range []string{"dopri5", "tsit5"} {
-			s, err := sensitivities(t, model+c.text, "adjoint", odes.Setting{Key: "solver.method", Value: method})
+			s, err := modeltest.Sensitivities(t, model+c.text, "adjoint",
+				odes.Setting{Key: "solver.method", Value: method})
 			if err != nil {
 				t.Errorf("%s: %v", c.text, err)
 				continue
 			}
-			got, by := s.Values[0].Value, derivativeOf(t, s, "J", "w")
+			got, by := s.Values[0].Value, modeltest.Derivative(t, s, "J", "w")
 			if math.Abs(got-c.want) > 1e-6*c.want || math.Abs(by-c.by) > 1e-5*math.Max(c.by, 1) {
 				t.Errorf("%s, %s: J = %v, dJ/dw = %v, want %v, %v", c.text, method, got, by, c.want, c.by)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // burgers is Burgers' equation with periodic ends: diffusion is linear, and so implicit.
@@ -149,7 +150,7 @@ func TestAdditiveMessages(t *testing.T) {
 
 // TestAdditiveHeat compares the plate of an example with its closed form: every mode of the grid decays by itself.
 func TestAdditiveHeat(t *testing.T) {
-	text, err := os.ReadFile("examples/heat_adjoint/heat10.ode")
+	text, err := os.ReadFile(modeltest.Path("examples/heat_adjoint/heat10.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

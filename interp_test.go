@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestInterp compares interpolated values with those of SciPy 1.17.1 (CubicSpline with natural ends,
@@ -83,19 +84,19 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 					t.Fatal(err)
 				}
 				for i, v := range c.at {
-					if !near(s.Values[4+i].Value, v, 1e-13) {
+					if !modeltest.Near(s.Values[4+i].Value, v, 1e-13) {
 						t.Errorf("%s %s at %g: %.16g, want %.16g", c.kind, c.y, q[i], s.Values[4+i].Value, v)
 					}
 				}
 				// A cubic between steps that end at the knots: the integral is exact to rounding.
-				if c.integral != 0 && !near(s.Values[0].Value, c.integral, 1e-12) {
+				if c.integral != 0 && !modeltest.Near(s.Values[0].Value, c.integral, 1e-12) {
 					t.Errorf("%s %s: integral %.16g, want %.16g", c.kind, c.y, s.Values[0].Value, c.integral)
 				}
 				if want == nil {
 					want = s
 				}
 				for i, x := range s.Gradient {
-					if !near(x, want.Gradient[i], 1e-11) {
+					if !modeltest.Near(x, want.Gradient[i], 1e-11) {
 						t.Errorf("%s %s, %s: derivative %d of %s is %.15g, and %.15g by adjoints", c.kind, c.y, mode,
 							i%s.Columns, s.Values[i/s.Columns].Name, x, want.Gradient[i])
 					}
@@ -138,7 +139,7 @@ objective D = sum_at([20, 31.4], interp(T, Y, z - lag, kind = KIND)) + integral(
 				{"forward", "dop853"},
 				{"continuous", "dop853"},
 			} {
-				s, err := sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
+				s, err := modeltest.Sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
 					odes.Setting{Key: "solver.rtol", Value: "1e-9"}, odes.Setting{Key: "solver.atol", Value: "1e-11"},
 					odes.Setting{Key: "sens.rtol", Value: "1e-9"}, odes.Setting{Key: "sens.trust", Value: "off"})
 				if err != nil {
@@ -149,7 +150,7 @@ objective D = sum_at([20, 31.4], interp(T, Y, z - lag, kind = KIND)) + integral(
 				}
 				n := s.Columns
 				for i := 0; i < len(s.Values); i += 2 {
-					if x, y := s.Values[i].Value, want.Values[i+1].Value; !near(x, y, 1e-8) {
+					if x, y := s.Values[i].Value, want.Values[i+1].Value; !modeltest.Near(x, y, 1e-8) {
 						t.Errorf("%s, %v: %s is %v by a search, %v by a sum", kind, c, s.Values[i].Name, x, y)
 					}
 					sum := want.Gradient[(i+1)*n:][:n-3] // without the initial values, of which one is the time
@@ -277,18 +278,18 @@ objective S = sum_at([0.5, 4.2, 4.5, 9], interp(s, y, t - lag, kind = previous))
 		{2 - 1 - 1 + 0.5 + 3, map[string][]float64{"y": {1, 2, 0, 1}, "lag": {0}, "s": {0, 0, 0, 0}}},
 	}
 	for _, mode := range []string{"adjoint", "tangent", "complex"} {
-		s, err := sensitivities(t, text, mode, odes.Setting{Key: "sens.trust", Value: "off"})
+		s, err := modeltest.Sensitivities(t, text, mode, odes.Setting{Key: "sens.trust", Value: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, w := range want {
-			if !near(s.Values[i].Value, w.value, 1e-10) {
+			if !modeltest.Near(s.Values[i].Value, w.value, 1e-10) {
 				t.Errorf("%s is %v, want %v", s.Values[i].Name, s.Values[i].Value, w.value)
 			}
 			at := 0
 			for _, v := range s.Variables {
 				for k := range v.Size() {
-					if d, ok := w.d[v.Name]; ok && !near(s.Gradient[i*s.Columns+at], d[k], 1e-9) {
+					if d, ok := w.d[v.Name]; ok && !modeltest.Near(s.Gradient[i*s.Columns+at], d[k], 1e-9) {
 						t.Errorf("%s: derivative of %s by %s[%d] is %v, want %v", mode, s.Values[i].Name, v.Name, k+1,
 							s.Gradient[i*s.Columns+at], d[k])
 					}

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestKeptOtherReaders checks what reads a run besides gradients: adjoint states, and what verifies gradients.
 //
 //odes:goroutines
 func TestKeptOtherReaders(t *testing.T) {
-	m, err := odes.ParseFile("examples/pk/pk.ode")
+	m, err := odes.ParseFile(modeltest.Path("examples/pk/pk.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

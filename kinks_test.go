@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -120,7 +121,7 @@ func TestKinksLeftAtOnce(t *testing.T) {
 		{"x' = 0.1\ny' = abs(x - b)\nevent e at 1 { x = b }", map[string]float64{"b": -1, "q": 1}},
 	} {
 		for _, method := range []string{"dopri5", "vern7", "rodas5p"} {
-			s := largest(t, "time t from 0 to 2\nparam b = 1, q = 1\nstate x = q, y = 0\n"+c.text+
+			s := modeltest.Run(t, "time t from 0 to 2\nparam b = 1, q = 1\nstate x = q, y = 0\n"+c.text+
 				"\nobjective J = final(y)", "solver.method", method, "solver.rtol", "1e-8")
 			for _, v := range s.Variables {
 				if want, ok := c.want[v.Name]; ok && !v.Initial {
@@ -282,12 +283,12 @@ func TestThresholdsInModes(t *testing.T) {
 		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",
 		"x' = c\nevent when (if t > 0.5*c then u else 1) < 0 { x = x + 1 }": "u",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 1.25\nparam a = 1, b = 1, c = 2, u = 0\n"+
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 1.25\nparam a = 1, b = 1, c = 2, u = 0\n"+
 			"state x = 1, y = 0\ny' = 3*c\nobjective L = final(x)\n"+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -496,16 +497,16 @@ func TestKinksOfDiscretes(t *testing.T) {
 		"event at 1 { d = 0.5*x + 0.1 }\nx' = 0":               "",
 		"event at 1 { d = 0 }\nevent at 2 { d = x/2 }\nx' = 0": "b initial(x)",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 3\nparam b = 0.5\ndiscrete d = 0\nstate x = 1, y = 0\n"+
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam b = 0.5\ndiscrete d = 0\nstate x = 1, y = 0\n"+
 			"y' = max(d, b)\nobjective J = final(y)\nsolver { rtol = 1e-10 }\n"+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 time t from 0 to 4
 param p = 1, q = 2
 state x = 0
@@ -582,13 +583,13 @@ func TestCounters(t *testing.T) {
 		"n' = 0\nevent at 1 { n = n + p + 2 }":                                            "p initial(n)",
 		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "initial(n)",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
 			"x' = k*q*p*(if n >= 3 then 2 else 1) + 0*n\nobjective J = final(x)\n"+
 			text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -652,7 +653,7 @@ func TestKinksByWhatTheyDo(t *testing.T) {
 			"objective J = sum_at([tau], abs(x))*k": "J/initial(x)",
 		"param q = 1\nparam r = min(q, 1)\nstate x = 0\nx' = abs(r - 1)\nobjective J = final(x)": "J/q J/r",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 3.3\n"+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3.3\n"+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
@@ -690,7 +691,7 @@ func TestKinksAtTimesThatMove(t *testing.T) {
 //odes:goroutines
 func TestSecondDerivativesOfManyKinks(t *testing.T) {
 	for n, want := range map[string]bool{"9": false, "40": true} {
-		s, err := sensitivities(t, `
+		s, err := modeltest.Sensitivities(t, `
 time t from 0 to 5
 param r = 0.2, c = 0.1, A = 3
 state x[`+n+`] = [-0.02*i for i in 1:`+n+`], y = 0
@@ -702,7 +703,7 @@ objective J = final(y)
 			t.Fatal(err)
 		}
 		marked := s.HessianTrusts != nil && s.HessianTrusts[0] != odes.Sound
-		if marked != want || warned(s, odes.CodeKink) != want {
+		if marked != want || modeltest.Warned(s, odes.CodeKink) != want {
 			t.Errorf("%s kinks: d²J/dr² = %g, marked %v: %v", n, s.Hessian[0], marked, s.Warnings)
 		}
 	}

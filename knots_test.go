@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestMovingKnots differentiates by the knot of a table that is read at the time. Derivatives of the
@@ -22,7 +23,7 @@ objective X = final(x)
 	for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous", "backsolve"} {
 		var want float64
 		for _, method := range []string{"tsit5", "dopri5", "dop853", "rk4"} { // with and without stages at the end
-			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
+			s, err := modeltest.Sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
 				odes.Setting{Key: "solver.rtol", Value: "1e-9"}, odes.Setting{Key: "solver.hmax", Value: "0.05"},
 				odes.Setting{Key: "sens.rtol", Value: "1e-9"})
 			if err != nil {
@@ -72,7 +73,7 @@ objective M = integral(t*q*interp([0, p, 2], [0, 1, 0], t))
 			model += "\nz' = 1"
 		}
 		for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: "dopri5"},
+			s, err := modeltest.Sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: "dopri5"},
 				odes.Setting{Key: "solver.rtol", Value: "1e-9"},
 				odes.Setting{Key: "solver.observe", Value: "clip"})
 			if err != nil {
@@ -102,7 +103,7 @@ objective A = integral(noevent(u*t))
 `
 	for _, mode := range []string{"forward", "continuous", "backsolve"} {
 		for _, method := range []string{"tsit5", "dopri5", "bs5"} {
-			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method})
+			s, err := modeltest.Sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +119,7 @@ objective A = integral(noevent(u*t))
 // TestHat has kinks inside a kink. The outer ones are exactly at floats, where the argument of max is exactly zero.
 func TestHat(t *testing.T) {
 	for _, mode := range []string{"adjoint", "tangent"} {
-		s, err := sensitivities(t, `
+		s, err := modeltest.Sensitivities(t, `
 time t from 0 to 6.5
 param a = 6.839
 state z = 4

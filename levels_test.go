@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestLevelsWithinRounding has two levels that jump at the same time but for rounding, each inside the condition of a
@@ -28,7 +30,7 @@ func TestLevelsWithinRounding(t *testing.T) {
 			fmt.Sprintf("param a2 = %.17g, w2 = %.17g\nstate y = 0\n", c.a, c.w) +
 			"y' = " + fmt.Sprintf(c.form, "a", "w") + " + " + fmt.Sprintf(c.form, "a2", "w2") +
 			"\nobjective J = final(y)"
-		s := largest(t, text, "sens.trust", "off", "solver.max_events", "1000000")
+		s := modeltest.Run(t, text, "sens.trust", "off", "solver.max_events", "1000000")
 		want := []float64{c.at * (2e-5 + c.w), 0, c.at, c.want[0], c.want[1]}
 		for k, w := range want {
 			if got := s.Gradient[k]; !(math.Abs(got-w) < 1e-9) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestNoise verifies the likelihood's gradient for every noise model, with
@@ -82,7 +83,7 @@ objective L = nll(D)
 		z := (r[1] - math.Exp(-r[0])) / r[2]
 		want += 0.5*z*z + math.Log(r[2]) + 0.5*math.Log(2*math.Pi)
 	}
-	if !near(s.Values[0].Value, want, 1e-11) {
+	if !modeltest.Near(s.Values[0].Value, want, 1e-11) {
 		t.Errorf("nll = %.15g, want %.15g", s.Values[0].Value, want)
 	}
 }

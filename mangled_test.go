@@ -21,6 +21,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/internal/testing/truth"
 	"odes.dev/odes/lang/diag"
@@ -181,7 +182,7 @@ func newMangler(t *testing.T) *mangler {
 		}
 	}
 	for _, pattern := range []string{"examples/*/*.ode", "testdata/wrong/*.ode"} {
-		files, err := filepath.Glob(pattern)
+		files, err := filepath.Glob(modeltest.Path(pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no models in %s: %v", pattern, err)
 		}
@@ -196,7 +197,7 @@ func newMangler(t *testing.T) *mangler {
 		}
 	}
 	for _, pattern := range []string{"parser/testdata/cases/*.txtar", "typecheck/testdata/*/*.txtar"} {
-		files, _ := filepath.Glob(pattern)
+		files, _ := filepath.Glob(modeltest.Path(pattern))
 		for _, file := range files {
 			a, err := txtar.ParseFile(file)
 			if err != nil {

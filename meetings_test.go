@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestMeetingsAreMarked has things that come at one time. Derivatives by what moves one of them alone are marked where
@@ -233,7 +234,7 @@ observe w = z ~ normal(0.1) from D.v
 experiment early { T1 = 1  use D }
 objective J = nll()`, map[string][]string{"J": {"T2"}}},
 	} {
-		s := largest(t, c.text, "solver.rtol", "1e-10", "solver.atol", "1e-12")
+		s := modeltest.Run(t, c.text, "solver.rtol", "1e-10", "solver.atol", "1e-12")
 		for i, v := range s.Values {
 			for _, x := range s.Variables {
 				if x.Initial {
@@ -245,7 +246,7 @@ objective J = nll()`, map[string][]string{"J": {"T2"}}},
 						want = odes.Loose
 					}
 				}
-				if got := gradeOf(s, i, x); got != want && (want != odes.Loose || !leaps(s, i, x)) {
+				if got := modeltest.Grade(s, i, x); got != want && (want != odes.Loose || !leaps(s, i, x)) {
 					d := s.Derivative(i, x)
 					t.Errorf("%s: derivative of %s by %s, %v, is %v, not %v", c.name, v.Name, x, d, got, want)
 				}
@@ -268,25 +269,13 @@ objective J = integral(if y < c then b else 1)`
 		c    string
 		want odes.Trust
 	}{{"0.6065306597126334", odes.Loose}, {"0.606", odes.Sound}} {
-		s := largest(t, strings.Replace(text, "c = 0.5", "c = "+z.c, 1))
+		s := modeltest.Run(t, strings.Replace(text, "c = 0.5", "c = "+z.c, 1))
 		for _, v := range s.Variables {
-			if got := gradeOf(s, 0, v); (v.Name == "T1" || v.Name == "c") && got != z.want {
+			if got := modeltest.Grade(s, 0, v); (v.Name == "T1" || v.Name == "c") && got != z.want {
 				t.Errorf("c = %s: derivative by %s is %v, not %v", z.c, v.Name, got, z.want)
 			}
 		}
 	}
-}
-
-// gradeOf returns the grade of the derivatives of value i by v. Those that are others on the other side are no better
-// than loose, also where both numbers are told.
-func gradeOf(s *odes.Sensitivities, i int, v odes.Variable) odes.Trust {
-	grade := s.Trust(i, v)
-	for k := range v.Size() {
-		if _, sided := s.OnBothSides(i, v.Offset+k); sided {
-			grade = max(grade, odes.Loose)
-		}
-	}
-	return grade
 }
 
 // leaps reports whether value i is known to leap where x moves.

@@ -3,10 +3,10 @@ package odes_test
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 )
@@ -56,7 +56,7 @@ func TestLanguageModels(t *testing.T) {
 		{"control", 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join("parser", "testdata", "models", c.name+".ode")
+			path := modeltest.Path("parser/testdata/models/" + c.name + ".ode")
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -93,32 +93,12 @@ func TestLanguageModels(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			for _, v := range c.values {
-				if got := derivativeOf(t, s, v.objective, v.by); !(math.Abs(got-v.want) <= v.within) {
+				if got := modeltest.Derivative(t, s, v.objective, v.by); !(math.Abs(got-v.want) <= v.within) {
 					t.Errorf("%s by %q is %.9g, want %.9g", v.objective, v.by, got, v.want)
 				}
 			}
 		})
 	}
-}
-
-// derivativeOf returns the value of an objective, or its derivative by a scalar.
-func derivativeOf(t *testing.T, s *odes.Sensitivities, objective, by string) float64 {
-	t.Helper()
-	for i, o := range s.Values {
-		if o.Name != objective {
-			continue
-		}
-		if by == "" {
-			return o.Value
-		}
-		for _, v := range s.Variables {
-			if v.String() == by {
-				return s.Derivative(i, v)[0]
-			}
-		}
-	}
-	t.Fatalf("there is no %s by %q", objective, by)
-	return 0
 }
 
 // TestNotYet asks for what this version does not do: in an override it is an error. The check of the sens block is made

@@ -11,6 +11,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/testing/examples"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 )
@@ -27,7 +28,7 @@ var coarser = map[string]struct{ line, by string }{
 // adjoint, on every example of up to 500 columns. They approximate the same derivatives, at the accuracy
 // of the model's tolerances.
 func TestContinuousModes(t *testing.T) {
-	files, err := filepath.Glob("examples/*/*.ode")
+	files, err := filepath.Glob(modeltest.Path("examples/*/*.ode"))
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}

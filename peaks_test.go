@@ -9,25 +9,8 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
-
-// largest solves a model and differentiates its first objective.
-func largest(t *testing.T, text string, settings ...string) *odes.Sensitivities {
-	t.Helper()
-	m, err := odes.Parse("peak.ode", text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := odes.Options{Threads: 1}
-	for i := 0; i < len(settings); i += 2 {
-		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
-	}
-	s, err := m.Sensitivities(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // TestPeaksInClosedForm compares largest values and their derivatives with formulas: within a step, on either side of a
 // jump, at an event that a guard finds, at a kink, and at both ends.
@@ -190,7 +173,7 @@ objective J = max_over(h)^2 + 2*final(v) + max_over(v)*max_over(-h)`,
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-				got := largest(t, c.text, "sens.mode", mode, "solver.method", "vern9", "solver.rtol", "1e-11",
+				got := modeltest.Run(t, c.text, "sens.mode", mode, "solver.method", "vern9", "solver.rtol", "1e-11",
 					"solver.atol", "1e-13")
 				if d := math.Abs(got.Values[0].Value - c.value); !(d <= 1e-9*c.value) {
 					t.Errorf("%s: the largest value is %v, the formula gives %v", mode, got.Values[0].Value, c.value)
@@ -438,7 +421,7 @@ objective J = max_over(x)
 		}
 		return list
 	}
-	got := ties(largest(t, text))
+	got := ties(modeltest.Run(t, text))
 	if len(got) != 1 || !strings.Contains(got[0], "max_over(x)") {
 		t.Fatalf("warnings of a periodic orbit: %q", got)
 	}
@@ -451,10 +434,10 @@ objective J = max_over(x)
 	if found != 2 {
 		t.Errorf("the warning names %d of the times: %s", found, got[0])
 	}
-	if got := ties(largest(t, strings.Replace(text, "d = 0", "d = 0.01", 1))); len(got) != 0 {
+	if got := ties(modeltest.Run(t, strings.Replace(text, "d = 0", "d = 0.01", 1))); len(got) != 0 {
 		t.Errorf("warnings of a damped oscillator: %q", got)
 	}
-	if got := ties(largest(t, strings.Replace(text, "max_over(x)", "max_over(2 + 0*x)", 1))); len(got) != 0 {
+	if got := ties(modeltest.Run(t, strings.Replace(text, "max_over(x)", "max_over(2 + 0*x)", 1))); len(got) != 0 {
 		t.Errorf("warnings of what stands still: %q", got)
 	}
 }
@@ -462,7 +445,7 @@ objective J = max_over(x)
 // TestPeakWithoutValue wants no value where the expression is NaN somewhere. Other objectives must not
 // suffer.
 func TestPeakWithoutValue(t *testing.T) {
-	s := largest(t, `
+	s := modeltest.Run(t, `
 time t from 0 to 2
 param k = 1
 state x = 1
@@ -506,7 +489,7 @@ func TestPeakTwice(t *testing.T) {
 // the end, whichever comes first.
 func TestPeaksAtTheEnd(t *testing.T) {
 	for _, mode := range []string{"adjoint", "tangent", "complex"} {
-		s, err := sensitivities(t, `
+		s, err := modeltest.Sensitivities(t, `
 time t from 0 to 10
 param P = 0.5, B = 3
 state y = 0, z = 0
@@ -519,7 +502,7 @@ objective L = max_over(z*y)
 			t.Fatal(err)
 		}
 		for what, want := range map[[2]string]float64{{"J", "P"}: 0, {"J", "B"}: 10, {"L", "P"}: 0, {"L", "B"}: 100} {
-			if got := derivativeOf(t, s, what[0], what[1]); math.Abs(got-want) > 1e-6*max(want, 1) {
+			if got := modeltest.Derivative(t, s, what[0], what[1]); math.Abs(got-want) > 1e-6*max(want, 1) {
 				t.Errorf("%s: d%s/d%s = %v, want %v", mode, what[0], what[1], got, want)
 			}
 		}
@@ -570,12 +553,12 @@ objective M = max_over(z)
 `
 		for _, method := range []string{"dopri5", "rodas5p", "radau5"} {
 			for _, mode := range []string{"adjoint", "tangent", "complex"} {
-				s := largest(t, text, "sens.mode", mode, "solver.method", method, "solver.rtol", "1e-8")
+				s := modeltest.Run(t, text, "sens.mode", mode, "solver.method", method, "solver.rtol", "1e-8")
 				if !(math.Abs(s.Values[0].Value-math.Exp(-1)-2) < 1e-6) {
 					t.Fatalf("%s, %s, %s: J = %v", c.name, method, mode, s.Values[0])
 				}
 				for what, want := range map[string]float64{"J": c.want.J, "L": c.want.L, "M": c.want.M} {
-					if got := derivativeOf(t, s, what, "T"); math.Abs(got-want) > 1e-6 {
+					if got := modeltest.Derivative(t, s, what, "T"); math.Abs(got-want) > 1e-6 {
 						t.Errorf("%s, %s, %s: d%s/dT = %v, want %v", c.name, method, mode, what, got, want)
 					}
 				}
@@ -586,7 +569,7 @@ objective M = max_over(z)
 
 // TestPeaksBehindTheStart: what an event at the start has changed counts, also where it shows in no value.
 func TestPeaksBehindTheStart(t *testing.T) {
-	s := largest(t, `
+	s := modeltest.Run(t, `
 time t from 0 to 2
 param u = 0, tau = 0.5
 discrete d = 1
@@ -648,7 +631,7 @@ objective J = max_over(c)
 sens { wrt = [k, d, initial(c)] }`, map[string]bool{"k": true, "d": false, "initial(c)": true}},
 	} {
 		for _, mode := range []string{"adjoint", "tangent"} {
-			s := largest(t, c.text, "sens.mode", mode)
+			s := modeltest.Run(t, c.text, "sens.mode", mode)
 			for _, v := range s.Variables {
 				want := odes.Loose
 				if c.sound[v.String()] {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // delayed are models of the shapes of cases 01525, 01575, 01677, 01703 and 01717 of the SBML semantic suite: a state or
@@ -174,7 +175,8 @@ func TestLikelihoods(t *testing.T) {
 	for _, c := range likelihoods {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			truth := trusted(t, c.text, "solver.method", "rodas4p", "solver.rtol", "1e-7", "solver.atol", "1e-10",
+			truth := modeltest.RunTimes(t, c.text, "solver.method", "rodas4p", "solver.rtol", "1e-7", "solver.atol",
+				"1e-10",
 				"sens.mode", "complex", "sens.control", "on", "sens.trust", "off")
 			for _, settings := range [][]string{
 				nil,
@@ -182,9 +184,9 @@ func TestLikelihoods(t *testing.T) {
 				{"solver.method", "rodas5p"},
 				{"solver.rtol", "1e-4"},
 			} {
-				s := trusted(t, c.text, settings...)
+				s := modeltest.RunTimes(t, c.text, settings...)
 				for _, v := range truth.Variables {
-					got, trust := by(t, s, 0, v.String())
+					got, trust := modeltest.By(t, s, 0, v.String())
 					forgotten := 0.0 // of initial values: those that the run forgets have no effect, and no digits
 					if v.Initial {
 						forgotten = 1e-8

@@ -3,13 +3,13 @@ package odes_test
 import (
 	"cmp"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // stiffMethods are the methods that the stiff references are compared with.
@@ -69,7 +69,7 @@ func TestStiffReferences(t *testing.T) {
 func compareStiff(t *testing.T, model, id, rename string, settings []odes.Setting) {
 	var ref reference
 	readReference(t, id, &ref)
-	m, err := odes.ParseFile(filepath.Join("examples", model, model+".ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/" + model + "/" + model + ".ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestStiffGradients(t *testing.T) {
 // stiffModel compiles an example and asks for derivatives of one objective. It returns the values of the params.
 func stiffModel(t *testing.T, model, of, set, params, initial string) (*odes.Model, odes.Options, []float64) {
 	t.Helper()
-	m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(model)+".ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/" + model + ".ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

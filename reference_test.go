@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // references are solutions and derivatives computed with multiprecision Taylor
@@ -79,7 +79,7 @@ type quantity struct {
 
 func readReference(t *testing.T, id string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "reference", id+".json"))
+	data, err := os.ReadFile(modeltest.Path("testdata/reference/" + id + ".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func compareReference(t *testing.T, row referenceCase, mode string, allowed floa
 	if len(ref.Points) == 0 {
 		t.Fatal("the reference has no points: nothing would be checked")
 	}
-	m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(row.model)))
+	m, err := odes.ParseFile(modeltest.Path("examples/" + row.model))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func compareDiscrete(t *testing.T, id, text string, methods, numbers int, tol fl
 func TestReferenceGLV(t *testing.T) {
 	var ref glvReference
 	readReference(t, "glv_n10", &ref)
-	m, err := odes.ParseFile(filepath.Join("examples", "glv", "glv.ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/glv/glv.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

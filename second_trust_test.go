@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestTrustOfSecondDerivatives has an integral over an oscillation that decays. One of its second derivatives has few
 // digits, beside others that are right: each has its own grade.
 func TestTrustOfSecondDerivatives(t *testing.T) {
 	const k, m, w, T = 0.1, 0.9, 2 * math.Pi, 56.0
-	s := largest(t, "time t from 0 to 56\nparam k = 0.1, m = 0.9\nstate A = 100\nA' = -k*A\n"+
+	s := modeltest.Run(t, "time t from 0 to 56\nparam k = 0.1, m = 0.9\nstate A = 100\nA' = -k*A\n"+
 		"objective J = integral(A*(1 + m*cos(2*pi*t)))\nobjective K = k^2*m", "sens.order", "2")
 	// J = A(0) ∫ e^(-kt) (1 + m cos wt) dt, where wT is a multiple of 2π. Its derivatives by k come from differences.
 	f := func(k float64) float64 { return (1 - math.Exp(-k*T)) * k / (k*k + w*w) }
@@ -45,7 +46,7 @@ func TestTrustOfSecondDerivatives(t *testing.T) {
 // TestSecondDerivativesAtKinks has second derivatives that are zero and need not be so on the other side of a kink:
 // they are marked. Those by what the value does not depend on are not.
 func TestSecondDerivativesAtKinks(t *testing.T) {
-	s := largest(t, "time t from 0 to 1\nparam p = 0, q = 2\nstate x = p\nx' = 0\n"+
+	s := modeltest.Run(t, "time t from 0 to 1\nparam p = 0, q = 2\nstate x = p\nx' = 0\n"+
 		"objective J = integral(x*abs(x)) + q^2\nobjective K = integral(max(x, 0)^2)\nobjective L = q^2", "sens.order",
 		"2")
 	c := s.Columns
@@ -65,7 +66,7 @@ func TestSecondDerivativesAtKinks(t *testing.T) {
 // derivatives are right, since the other side lasts no time. Second ones by what takes the run off the kink jump.
 func TestSecondDerivativesWhereBodiesLead(t *testing.T) {
 	for text, want := range map[string]odes.Trust{"min(1, x*p)": odes.Loose, "min(9, x*p)": odes.Sound} {
-		s := largest(t, "time t from 0 to 2\nparam p = 1, q = 1\nstate x = 2\nx' = q\nevent at 1 { x = p }\n"+
+		s := modeltest.Run(t, "time t from 0 to 2\nparam p = 1, q = 1\nstate x = 2\nx' = q\nevent at 1 { x = p }\n"+
 			"objective J = integral("+text+")\nsens { wrt = [p, q] }\n", "sens.order", "2")
 		for k, of := range []string{"p by p", "p by q", "q by p", "q by q"} {
 			got, want := odes.Sound, want
@@ -99,7 +100,7 @@ func TestSecondDerivativesWhereTimesMeet(t *testing.T) {
 		{"a dose at a kink", "x' = max(0, t - 1)\nevent dose at T1 { x = 2*x }\nobjective J = final(x)", true},
 		{"a dose beside a kink", "x' = max(0, t - 1.5)\nevent dose at T1 { x = 2*x }\nobjective J = final(x)", false},
 	} {
-		s := largest(t, head+strings.ReplaceAll(c.model, "at(x, T1)", "sum_at([T1], x)"), "sens.order", "2")
+		s := modeltest.Run(t, head+strings.ReplaceAll(c.model, "at(x, T1)", "sum_at([T1], x)"), "sens.order", "2")
 		at := s.Columns + 1 // by T1 twice
 		marked := s.HessianTrusts != nil && s.HessianTrusts[at] != odes.Sound
 		if marked != c.marked || !marked && c.what[:2] == "an" && s.Hessian[at] != 0 {
@@ -111,7 +112,7 @@ func TestSecondDerivativesWhereTimesMeet(t *testing.T) {
 // TestSecondDerivativesOfTies has a dose at the end: by its time there is no derivative. Second ones are marked where
 // the first that is differentiated jumps there, and not where it does not.
 func TestSecondDerivativesOfTies(t *testing.T) {
-	s := largest(t, `
+	s := modeltest.Run(t, `
 time t from 0 to 2
 param a = 0.5, b = 1, tau = 1, D = 0.5
 state x = 1, y = 1

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // BenchmarkSideBySideEvents is the time of the gradient of a bouncing ball, and of predators that are culled, in lanes
 // and alone: one operation is a member.
 func BenchmarkSideBySideEvents(b *testing.B) {
-	ball, err := odes.ParseFile("examples/bounce/bounce.ode")
+	ball, err := odes.ParseFile(modeltest.Path("examples/bounce/bounce.ode"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/internal/testing/seeds"
 )
 
@@ -318,7 +319,7 @@ func stiffBeside(b *testing.B, method, mode string, of map[string][]string) {
 		{"oregonator", []string{"s", "w", "q"}},
 		{"pollution", []string{"k4", "k5", "k6"}},
 	} {
-		m, err := odes.ParseFile("examples/" + model.name + "/" + model.name + ".ode")
+		m, err := odes.ParseFile(modeltest.Path("examples/" + model.name + "/" + model.name + ".ode"))
 		if err != nil {
 			b.Fatal(err)
 		}

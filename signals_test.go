@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestSignals drives a model with every control signal: integrals are known in
@@ -46,7 +47,7 @@ objective Y = final(y)
 			t.Errorf("%s: %v", signal, err)
 			continue
 		}
-		if !near(s.Values[0].Value, want, 1e-8) {
+		if !modeltest.Near(s.Values[0].Value, want, 1e-8) {
 			t.Errorf("%s: integral %.12g, want %.12g", signal, s.Values[0].Value, want)
 		}
 		v, err := m.Verify(context.Background(), o, odes.VerifyOptions{})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestSimulator checks that runs of a Simulator are those of Model.Solve, with every bit and every warning, whatever it
@@ -103,7 +104,7 @@ func modelOf(model string) (*odes.Model, error) {
 	if model[len(model)-1] == '\n' {
 		return odes.Parse("model.ode", "model M\n"+model, odes.ParseOptions{})
 	}
-	return odes.ParseFile("examples/" + model)
+	return odes.ParseFile(modeltest.Path("examples/" + model))
 }
 
 // bitsOf returns the bits of all numbers of s.
@@ -131,7 +132,7 @@ func bitsOf(s *odes.Solution) (list []uint64) {
 
 // TestSetDirection: products with another direction are those of a Runner that was made with it.
 func TestSetDirection(t *testing.T) {
-	m, err := odes.ParseFile("examples/bounce/bounce.ode")
+	m, err := odes.ParseFile(modeltest.Path("examples/bounce/bounce.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestSingularDerivatives has expressions with an infinite derivative by a state that rests where it is infinite. What
@@ -62,7 +64,7 @@ objective J[i] = final(R[i]) for i in 1:3`, "initial(A)", nil},
 		modes := []string{"adjoint", "tangent", "complex", "forward"}
 		rows := make([]map[string][]float64, len(modes))
 		for k, mode := range modes {
-			s, err := sensitivities(t, "time t from 0 to 1"+c.text, mode)
+			s, err := modeltest.Sensitivities(t, "time t from 0 to 1"+c.text, mode)
 			if err != nil {
 				t.Fatal(c.name, mode, err)
 			}
@@ -79,7 +81,7 @@ objective J[i] = final(R[i]) for i in 1:3`, "initial(A)", nil},
 						}
 						some = some || math.IsNaN(y) || math.IsInf(y, 0)
 					}
-					if want, ok := c.want[x.String()]; ok && !near(d[0], want, 1e-5) {
+					if want, ok := c.want[x.String()]; ok && !modeltest.Near(d[0], want, 1e-5) {
 						t.Errorf("%s, %s: d%s/d%s = %v, want %v", c.name, mode, v.Name, x, d[0], want)
 					}
 					if singular && v.Name != "L" && !some {
@@ -98,7 +100,7 @@ objective J[i] = final(R[i]) for i in 1:3`, "initial(A)", nil},
 					tol = 1e-4
 				}
 				for i, x := range rows[k][what] {
-					if y := want[i]; !near(x, y, tol) && !(math.IsNaN(x-x) && math.IsNaN(y-y)) {
+					if y := want[i]; !modeltest.Near(x, y, tol) && !(math.IsNaN(x-x) && math.IsNaN(y-y)) {
 						t.Errorf("%s: %s: %v in mode %s, %v in mode tangent", c.name, what, x, mode, y)
 					}
 				}
@@ -125,13 +127,13 @@ solver { rtol = 1e-10  atol = 1e-12  hmax = 0.01 }`
 	want := 8.0 / 3 * (math.Log(2) - 1.0/3)
 	for _, start := range []string{"0", "-1e-300", "-1e-12"} {
 		for _, mode := range []string{"adjoint", "tangent", "complex", "continuous", "forward"} {
-			s := stiffRun(t, text(start), "sens.mode", mode)
+			s := modeltest.RunTimes(t, text(start), "sens.mode", mode)
 			if got := s.Gradient[0]; !(math.Abs(got-want) < 1e-7) {
 				t.Errorf("from %s, %s: %v, want %v", start, mode, got, want)
 			}
 		}
 	}
-	if s := stiffRun(t, text("-1e-3"), "sens.trust", "off"); !math.IsNaN(s.Gradient[0]) {
+	if s := modeltest.RunTimes(t, text("-1e-3"), "sens.trust", "off"); !math.IsNaN(s.Gradient[0]) {
 		t.Errorf("a base that is negative: %v", s.Gradient[0])
 	}
 }

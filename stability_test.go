@@ -11,6 +11,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/testing/examples"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -76,7 +77,7 @@ v' = -x - 0.5*v
 objective J = integral(x)`, "x0", 0.5, 0.02, true},
 	} {
 		run := func(stability, method string) (off float64, steps int) {
-			s, err := tolerated(t, c.model, "solver.stability", stability, "solver.method", method, "sens.wrt",
+			s, err := modeltest.Try(t, c.model, "solver.stability", stability, "solver.method", method, "sens.wrt",
 				"["+c.by+"]", "sens.trust", "off", "sens.control", "off", "solver.atol", "1e-9")
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
@@ -98,7 +99,7 @@ objective J = integral(x)`, "x0", 0.5, 0.02, true},
 //
 //odes:goroutines
 func TestBoundIsCheap(t *testing.T) {
-	files, err := filepath.Glob("examples/*/*.ode")
+	files, err := filepath.Glob(modeltest.Path("examples/*/*.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ solver { fixed_step = %s  method = %s }
 		{"0.18", "dopri5", true},
 		{"0.4", "vern9", true},
 	} {
-		s, err := tolerated(t, fmt.Sprintf(model, c.step, c.method))
+		s, err := modeltest.Try(t, fmt.Sprintf(model, c.step, c.method))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,18 +6,8 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
-
-// marked lists the variables by which a derivative of a value is marked.
-func marked(s *odes.Sensitivities, value int) string {
-	var list []string
-	for _, v := range s.Variables {
-		if gradeOf(s, value, v) != odes.Sound {
-			list = append(list, v.String())
-		}
-	}
-	return strings.Join(list, " ")
-}
 
 // TestStandsStill has conditions at whose threshold a run stands still. By what takes it off there, at any time, there
 // is no derivative of what depends on the condition. Everything else is right.
@@ -78,14 +68,15 @@ objective V = final(v)
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",
 	} {
 		for _, observes := range []string{"", "\nobjective O = sum_at([0, 2], t)"} {
-			s, err := sensitivities(t, head+text+observes, "adjoint")
+			s, err := modeltest.Sensitivities(t, head+text+observes, "adjoint")
 			if err != nil {
 				t.Fatal(text, err)
 			}
-			if got := marked(s, 0); got != want {
+			if got := modeltest.Marked(s, 0); got != want {
 				t.Errorf("%s%s: by %s, want %s: %v", text, observes, got, want, s.Warnings)
 			}
-			if got := marked(s, 1); got != "" && !strings.Contains(text, "v = ") && !strings.Contains(text, "v +=") {
+			if got := modeltest.Marked(s, 1); got != "" && !strings.Contains(text, "v = ") &&
+				!strings.Contains(text, "v +=") {
 				t.Errorf("%s%s: of V by %s: %v", text, observes, got, s.Warnings)
 			}
 		}
@@ -114,7 +105,7 @@ objective V = final(v)
 		"event d at 0.1 { done = n }\nevent e at te { c += if done > n then D else 0 }": "",
 		"event d at 0 { c += if v < m then D else 0 }":                                  "m initial(v)",
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
@@ -123,7 +114,7 @@ objective V = final(v)
 				t.Errorf("%s: of V by %v: %g, marked", text, v, d)
 			}
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -154,11 +145,11 @@ objective L = nll()
 		"observe o = x ~ laplace(sd) from D.v":                                "",
 		"observe o = z ~ laplace(sd) from D.v":                                "u initial(z)", // the first row is 1
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -186,14 +177,14 @@ objective V = final(v)
 		"x' = (if u > Imax then D else 2*D) - k*x":                                     "",
 		"x' = (if u > Imax then 1 else v) - k*x":                                       "u Imax",
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
-		if got := marked(s, 1); got != "" {
+		if got := modeltest.Marked(s, 1); got != "" {
 			t.Errorf("%s: of V by %s: %v", text, got, s.Warnings)
 		}
 	}
@@ -201,7 +192,7 @@ objective V = final(v)
 
 // TestSteadyThatDataRead has a steady state at a kink that nothing but a row of data reads.
 func TestSteadyThatDataRead(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 time t from 0 to 10
 param kin = 1, w = 0.5, s = 2
 state x = 1, y = 1
@@ -215,10 +206,10 @@ objective F = final(x)*s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := marked(s, 0); !strings.Contains(got, "kin") || strings.Contains(got, "w") {
+	if got := modeltest.Marked(s, 0); !strings.Contains(got, "kin") || strings.Contains(got, "w") {
 		t.Errorf("by %s: %v", got, s.Warnings)
 	}
-	if got := marked(s, 1); got != "" {
+	if got := modeltest.Marked(s, 1); got != "" {
 		t.Errorf("of F by %s: %v", got, s.Warnings)
 	}
 }
@@ -243,14 +234,14 @@ objective Y = final(y)
 		"x' = -k*(x - r)\ny' = (if x > 2 then 3 else 1) - w*y":                    "r",
 		"x' = P - k*x\ny' = (if x > th then 3 else 1) - y\nequilibrate { w = 2 }": "P k th",
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
-		if got := marked(s, 1) + marked(s, 2); got != "" && !strings.Contains(text, "equilibrate") {
+		if got := modeltest.Marked(s, 1) + modeltest.Marked(s, 2); got != "" && !strings.Contains(text, "equilibrate") {
 			t.Errorf("%s: of X and Y by %s: %v", text, got, s.Warnings)
 		}
 	}
@@ -273,11 +264,11 @@ v' = (if t > 1 then 1 else 0)*k*(v - P)
 		"abs(final(x) - final(v))*b":         "P initial(x) initial(v)",
 		"if final(x*t) > 5*hi then b else 0": "te hi P initial(x)",
 	} {
-		s, err := sensitivities(t, head+"objective J = "+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+"objective J = "+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -285,7 +276,7 @@ v' = (if t > 1 then 1 else 0)*k*(v - P)
 
 // TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
 func TestTiesInExperiments(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 param ta = 3, tb = 3
 time t from 0 to 6
 state x = 0
@@ -332,11 +323,11 @@ objective M = nll() + final(z)
 		"x' = (if b > 2 then z else 2*z) - k*x":                            "", // b is a number in B
 		"x' = b - k*x":                                                     "",
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
+		s, err := modeltest.Sensitivities(t, head+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0) + marked(s, 1) + marked(s, 2); got != want+want {
+		if got := modeltest.Marked(s, 0) + modeltest.Marked(s, 1) + modeltest.Marked(s, 2); got != want+want {
 			t.Errorf("%s: by %s, want %s twice: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -344,7 +335,7 @@ objective M = nll() + final(z)
 
 // TestManyStandStill has so many conditions at rest that what moves them is not followed along the run.
 func TestManyStandStill(t *testing.T) {
-	s, err := sensitivities(t, `
+	s, err := modeltest.Sensitivities(t, `
 param u = 0, r = 1, q = 2
 time t from 0 to 2
 state x[n] = 1, y[n] = 0, v = 1

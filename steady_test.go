@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // steadyCase is a case of testdata/steady: steady states with their derivatives, computed with many digits.
@@ -305,7 +306,7 @@ func TestSteadyBesides(t *testing.T) {
 
 // TestSteadyRunner runs a model again with other values: results are those of a model that began with them, to the bit.
 func TestSteadyRunner(t *testing.T) {
-	text, err := os.ReadFile("examples/toggle/toggle.ode")
+	text, err := os.ReadFile(modeltest.Path("examples/toggle/toggle.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // becomingStiff are models that become stiff, two of them again and again. steps is how many a run takes at most: a
@@ -52,23 +53,6 @@ objective K = integral(z*n)
 sens { wrt = [fast, level, dose] }`, 2000, 17},
 }
 
-func stiffRun(t *testing.T, text string, settings ...string) *odes.Sensitivities {
-	t.Helper()
-	m, err := odes.Parse("stiff.ode", text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := odes.Options{EventTimes: true}
-	for i := 0; i < len(settings); i += 2 {
-		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
-	}
-	s, err := m.Sensitivities(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // apart returns the largest difference of derivatives of the same objective by the same variable, times that variable,
 // relative to the largest such product.
 func apart(a, b *odes.Sensitivities, sizes []float64) float64 {
@@ -98,7 +82,7 @@ var stiffSizes = map[string][]float64{
 func TestStiffRuns(t *testing.T) {
 	for _, c := range becomingStiff {
 		sizes := stiffSizes[c.name]
-		s := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12")
+		s := modeltest.RunTimes(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12")
 		if s.Stats.Steps > c.steps || s.Stats.Changes < c.changes || s.Stats.Factorisations == 0 ||
 			len(s.Stats.Methods) != 2 || s.Stats.Methods[0].Steps+s.Stats.Methods[1].Steps != s.Stats.Steps ||
 			s.Settings.Method != "dopri5 and rodas5p" {
@@ -111,30 +95,32 @@ func TestStiffRuns(t *testing.T) {
 				}
 			}
 		}
-		tight := stiffRun(t, c.text, "solver.rtol", "1e-9", "solver.atol", "1e-13", "solver.method", "rodas5p",
+		tight := modeltest.RunTimes(t, c.text, "solver.rtol", "1e-9", "solver.atol", "1e-13", "solver.method",
+			"rodas5p",
 			"sens.trust", "off")
 		if d := apart(s, tight, sizes); !(d < 1e-3) {
 			t.Errorf("%s: %.1e from a run by rodas5p with tight tolerances", c.name, d)
 		}
 		for _, mode := range []string{"tangent", "complex"} {
-			other := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.mode", mode,
+			other := modeltest.RunTimes(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.mode", mode,
 				"sens.trust", "off", "sens.control", "off")
-			one := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.trust", "off",
+			one := modeltest.RunTimes(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.trust", "off",
 				"sens.control", "off")
 			if d := apart(one, other, sizes); !(d < 1e-8) {
 				t.Errorf("%s: adjoint and %s are %.1e apart", c.name, mode, d)
 			}
 		}
 		// Columns of a Hessian are computed one by one: it is symmetric where all of them are right.
-		twice := stiffRun(t, c.text, "sens.order", "2", "sens.of", "[J, K]", "sens.trust", "off", "sens.control", "off")
+		twice := modeltest.RunTimes(t, c.text, "sens.order", "2", "sens.of", "[J, K]", "sens.trust", "off",
+			"sens.control", "off")
 		for i, x := range twice.Asymmetry {
 			if most := slices.Max(twice.Hessian); !(x < 1e-6) || most == 0 || twice.Stats.Changes == 0 {
 				t.Errorf("%s: the Hessian of %s is asymmetric by %.1e", c.name, twice.Values[i].Name, x)
 			}
 		}
 		for _, keep := range []string{"states", "states(7)", "binomial(6)"} {
-			one := stiffRun(t, c.text, "sens.trust", "off")
-			other := stiffRun(t, c.text, "sens.trust", "off", "solver.checkpoint", keep)
+			one := modeltest.RunTimes(t, c.text, "sens.trust", "off")
+			other := modeltest.RunTimes(t, c.text, "sens.trust", "off", "solver.checkpoint", keep)
 			if other.Stats.RecomputedSteps == 0 || !slices.Equal(one.Gradient, other.Gradient) {
 				t.Errorf("%s: other bits with checkpoint = %s", c.name, keep)
 			}
@@ -187,7 +173,7 @@ sens { trust = off }`, odes.ParseOptions{})
 // TestNotStiff requires of runs that do not become stiff the bits of their explicit method.
 func TestNotStiff(t *testing.T) {
 	for _, file := range []string{"lotka_volterra/lotka_volterra", "bounce/bounce", "pk/pk", "glv/glv"} {
-		m, err := odes.ParseFile("examples/" + file + ".ode")
+		m, err := odes.ParseFile(modeltest.Path("examples/" + file + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +197,7 @@ func TestNotStiff(t *testing.T) {
 // TestWithoutJacobian has a stiff run come to where a derivative of the right-hand side is infinite, while the
 // right-hand side is not. It goes on with the explicit method.
 func TestWithoutJacobian(t *testing.T) {
-	s := stiffRun(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 4
 param fast = 3000
 state x = 1, z = 0, w = 0
@@ -238,7 +224,7 @@ u[i,j]' = a*n^2*(u[clamp(i+1,1,n),j] + u[clamp(i-1,1,n),j] + u[i,clamp(j+1,1,n)]
 objective J = final(mean(u^2))
 solver { method = rkc2  rtol = 1e-3  atol = 1e-6 }
 sens { trust = off }`
-	follow, ten := stiffRun(t, heat), stiffRun(t, heat, "solver.stages", "10")
+	follow, ten := modeltest.RunTimes(t, heat), modeltest.RunTimes(t, heat, "solver.stages", "10")
 	if !(float64(follow.Stats.F) < 0.8*float64(ten.Stats.F)) || follow.Settings.Method != "rkc2" {
 		t.Errorf("%s: %d right-hand sides, %d with ten stages", follow.Settings.Method, follow.Stats.F, ten.Stats.F)
 	}
@@ -258,7 +244,7 @@ state x[n] = [0.1*i/n for i in 1:n]
 x[i]' = -s*(x[i] - mean(x)) for i in 1:n
 objective J = final(mean(x))
 `
-	s, err := sensitivities(t, text, "adjoint", odes.Setting{Key: "sens.trust", Value: "off"})
+	s, err := modeltest.Sensitivities(t, text, "adjoint", odes.Setting{Key: "sens.trust", Value: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +252,7 @@ objective J = final(mean(x))
 	if want := 0.05 * 6001 / 6000; math.Abs(s.Values[0].Value/want-1) > 1e-6 || implicit || s.Stats.Jacobians > 0 {
 		t.Errorf("J = %v, want %v, by %v", s.Values[0].Value, want, s.Stats.Methods)
 	}
-	_, err = sensitivities(t, text, "adjoint", odes.Setting{Key: "solver.method", Value: "rodas5p"})
+	_, err = modeltest.Sensitivities(t, text, "adjoint", odes.Setting{Key: "solver.method", Value: "rodas5p"})
 	if err == nil || !strings.Contains(err.Error(), "3.6e+07 entries") {
 		t.Errorf("rodas5p: %v", err)
 	}
@@ -291,7 +277,7 @@ objective K = integral(mean(u^2), from = 0, to = T)
 sens { wrt = [alpha, T] }`, n)
 	}
 	run := func(n int, settings ...string) *odes.Sensitivities {
-		return stiffRun(t, cube(n), append(settings, "sens.trust", "off", "solver.atol", "1e-9")...)
+		return modeltest.RunTimes(t, cube(n), append(settings, "sens.trust", "off", "solver.atol", "1e-9")...)
 	}
 	used := func(s *odes.Sensitivities) bool {
 		return slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool {
@@ -307,7 +293,8 @@ sens { wrt = [alpha, T] }`, n)
 		t.Errorf("%d states: %s", (n-1)*(n-1)*(n-1), small.Settings.Method)
 	}
 	// Where iterations are dear, one implicit step shows that they are.
-	long := stiffRun(t, strings.Replace(cube(n), "T = 0.2", "T = 3", 1), "solver.linear", "gmres", "sens.trust", "off")
+	long := modeltest.RunTimes(t, strings.Replace(cube(n), "T = 0.2", "T = 3", 1), "solver.linear", "gmres",
+		"sens.trust", "off")
 	if dear := long.Stats.Factorisations; !used(long) || dear < 1 || dear > 4 {
 		t.Errorf("steps of a longer run: %+v", long.Stats.Methods)
 	}
@@ -375,7 +362,7 @@ z' = -244965376*dp + 819200*dq + 81928192*ds
 objective J = final(y)
 sens { wrt = b }`, 20000, 2 * 5120512 * math.Exp(-0.9886*0.3)},
 	} {
-		s := stiffRun(t, "model Singular\n"+c.text, "solver.max_steps", "2000000", "sens.trust", "off")
+		s := modeltest.RunTimes(t, "model Singular\n"+c.text, "solver.max_steps", "2000000", "sens.trust", "off")
 		if x := s.Values[0].Value; s.Stats.Steps > c.steps || !(math.Abs(x/c.value-1) < 1e-3) {
 			t.Errorf("%s: %v in %d steps, which should be %v in %d", c.name, x, s.Stats.Steps, c.value, c.steps)
 		}
@@ -421,7 +408,7 @@ func TestStiffStart(t *testing.T) {
 	c := k / (k - 1)
 	want := 2 * (c/(1+k) + (1-c)/(2*k))
 	for tol, limit := range map[string]float64{"1e-3": 1e-3, "1e-4": 1e-4, "1e-5": 2e-5, "1e-6": 2e-6} {
-		s := stiffRun(t, `
+		s := modeltest.RunTimes(t, `
 time t from 0 to 10
 param k = 1000, a = 1
 state x = a, y = 1, J = 0

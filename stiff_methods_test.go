@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/solvers"
 )
 
@@ -146,7 +147,7 @@ sens { trust = off }`
 	want := 1 / (1/3.3e-22 + 1e6*1.13e3*1e13)
 	for _, method := range []string{"auto", "rodas5p", "radau5", "radau9", "radau", "esdirk54", "kvaerno5", "sdirk4"} {
 		for _, mode := range []string{"adjoint", "complex"} {
-			s := stiffRun(t, text, "solver.method", method, "sens.mode", mode)
+			s := modeltest.RunTimes(t, text, "solver.method", method, "sens.mode", mode)
 			if x := s.Values[0].Value; !(math.Abs(x/want-1) < 1e-5) {
 				t.Errorf("%s, %s: %v, which should be %v", method, mode, x, want)
 			}
@@ -222,9 +223,9 @@ func TestUnitsOfSpecies(t *testing.T) {
 		if mode == "complex" { // a run for each
 			settings = append(settings, "sens.wrt", "[k83, k97, k177]")
 		}
-		want := stiffRun(t, text.String(), settings...)
+		want := modeltest.RunTimes(t, text.String(), settings...)
 		settings[3] = "sparse"
-		got := stiffRun(t, text.String(), settings...)
+		got := modeltest.RunTimes(t, text.String(), settings...)
 		most := 0.0
 		for _, x := range want.Gradient {
 			most = max(most, math.Abs(x))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestTiesMarkWhatMoves has two things that happen at one time. Derivatives by what moves one of them alone are those
@@ -106,10 +107,10 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 			[]string{"k", "initial(x)"},
 		},
 	} {
-		s := largest(t, c.text)
+		s := modeltest.Run(t, c.text)
 		var loose []string
 		for _, v := range s.Variables {
-			if gradeOf(s, 0, v) != odes.Sound {
+			if modeltest.Grade(s, 0, v) != odes.Sound {
 				loose = append(loose, v.String())
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -88,7 +89,7 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"objective O = sum_at([ts], x)\nevent a at 0.5 { x += 1 }", 1},
 		{"objective O = sum_at([0.5], x)\nevent a at 0.5 { x += 1 }", 0},
 	} {
-		s, err := sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
+		s, err := modeltest.Sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +104,8 @@ objective J = final(x) + final(y) + 0*final(n)
 		}
 	}
 	// Only variables can move a time.
-	s, err := sensitivities(t, head+"event a at 4*ts { x += 1 }\nsens { wrt = [k] }", "adjoint")
-	if err != nil || warned(s, odes.CodeTie) {
+	s, err := modeltest.Sensitivities(t, head+"event a at 4*ts { x += 1 }\nsens { wrt = [k] }", "adjoint")
+	if err != nil || modeltest.Warned(s, odes.CodeTie) {
 		t.Errorf("%v, %v", s.Warnings, err)
 	}
 }
@@ -174,7 +175,7 @@ objective J = final(x) + final(y)
 		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [k] }", 0},
 		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [initial(y)] }", 1},
 	} {
-		s, err := sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
+		s, err := modeltest.Sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
 		if err != nil {
 			t.Fatal(c.text, err)
 		}
@@ -275,7 +276,7 @@ objective J = integral(z, from = b)`, odes.ParseOptions{})
 			if v.Name == "b" || v.Name == "td" && want != odes.Sound {
 				expected = want
 			}
-			if got := gradeOf(s, 0, v); got != expected {
+			if got := modeltest.Grade(s, 0, v); got != expected {
 				t.Errorf("%s: dJ/d%s is %v, want %v; %v", body, v.Name, got, expected, s.Warnings)
 			}
 		}
@@ -377,7 +378,7 @@ func TestTimeOfAGroup(t *testing.T) {
 			if method == "rk4" {
 				settings = append(settings, "solver.fixed_step", "0.01")
 			}
-			s := largest(t, text, settings...)
+			s := modeltest.Run(t, text, settings...)
 			if got := s.Derivative(0, s.Variables[2])[0]; math.Abs(got-byK) > 1e-8*math.Abs(byK) {
 				t.Errorf("%s, %s: dJ/dk = %v, want %v", method, mode, got, byK)
 			}
@@ -408,7 +409,7 @@ func TestModesOfAGroup(t *testing.T) {
 	} {
 		var want []float64
 		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
-			s := largest(t, head+text, "sens.mode", mode)
+			s := modeltest.Run(t, head+text, "sens.mode", mode)
 			if n := s.Values[1].Value; n != 1 {
 				t.Errorf("%s\n%s: it happens %v times", text, mode, n)
 			}
@@ -431,9 +432,9 @@ func TestConsistentBehindAGroup(t *testing.T) {
 		"y' = z*cos(t) - y\nalg z = 1\n0 = z + 0.1*z^3 - x - 0.5*t\n" +
 		"event b at 0.6 { x += 0.1 }\nevent e when t >= c { y = 0.5*y + x*t }\n" +
 		"objective J = final(x*y)\nsens { trust = off }\nsolver { method = rodas5p  event_tol = 1e-2 }"
-	want := largest(t, text).Gradient
+	want := modeltest.Run(t, text).Gradient
 	for _, kept := range []string{"states", "states(7)", "binomial(3)", "stages(4)"} {
-		if got := largest(t, text, "solver.checkpoint", kept).Gradient; !slices.Equal(got, want) {
+		if got := modeltest.Run(t, text, "solver.checkpoint", kept).Gradient; !slices.Equal(got, want) {
 			t.Errorf("%s: %v, and %v where all is kept", kept, got, want)
 		}
 	}
@@ -451,12 +452,12 @@ func TestReadWhereModesChange(t *testing.T) {
 		"event e at 1 { x = x }\nobjective J = event_time(e, 1)*p":             "",
 		"event e at 1 { x = x }\nobjective J = at_event(e, pre(y), nth = 1)":   "",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 3\nparam tau = 1, p = 1\nstate x = 0, y = 0\n"+
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam tau = 1, p = 1\nstate x = 0, y = 0\n"+
 			"x' = if t > tau then 3 else p\ny' = 1\n"+text, "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -511,13 +512,13 @@ func TestConditionsThatChangeTogether(t *testing.T) {
 		{"y' = 0\nevent e when x > p and x < q { y += t }", "p q"},
 		{"y' = 0\nevent e when x > p and y < q { y += t }", ""},
 	} {
-		s, err := sensitivities(t, head+c.text+"\nobjective J = final(y)", "adjoint")
+		s, err := modeltest.Sensitivities(t, head+c.text+"\nobjective J = final(y)", "adjoint")
 		if err != nil {
 			t.Fatal(c.text, err)
 		}
 		var got []string
 		for _, v := range s.Variables {
-			if gradeOf(s, len(s.Values)-1, v) != odes.Sound || gradeOf(s, 0, v) != odes.Sound {
+			if modeltest.Grade(s, len(s.Values)-1, v) != odes.Sound || modeltest.Grade(s, 0, v) != odes.Sound {
 				got = append(got, v.String())
 			}
 		}
@@ -544,12 +545,12 @@ objective n = at_event(e, 1)
 objective s = at_event(e, post(y))
 objective f = final(y)
 `
-	s, err := sensitivities(t, text, "adjoint")
+	s, err := modeltest.Sensitivities(t, text, "adjoint")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"T t0 tau", "T t0 tau", ""} {
-		if got := marked(s, i); got != want {
+		if got := modeltest.Marked(s, i); got != want {
 			t.Errorf("%s by %q, want %q", s.Values[i].Name, got, want)
 		}
 	}
@@ -570,12 +571,12 @@ objective J = max_over(x)
 objective K = max_over(c*x + 0*z)
 objective L = final(z)
 `
-	s, err := sensitivities(t, text, "adjoint")
+	s, err := modeltest.Sensitivities(t, text, "adjoint")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"p D initial(x) initial(y)", "p D c initial(x) initial(y)", ""} {
-		if got := marked(s, i); got != want {
+		if got := modeltest.Marked(s, i); got != want {
 			t.Errorf("%s by %q, want %q", s.Values[i].Name, got, want)
 		}
 	}
@@ -598,12 +599,13 @@ func TestPeaksThatAreKept(t *testing.T) {
 		"x' = q\nevent every 0.75 { x += u }\nobjective J = max_over(p*t)": "",
 		"x' = -x\nobjective J = max_over(min(t, p))":                       "",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 2.25\nparam u = 0, p = 2, b = 0.5, q = 1\nstate x = 1\n"+text,
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 2.25\nparam u = 0, p = 2, b = 0.5, q = 1\nstate x = 1\n"+text,
 			"adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -617,12 +619,13 @@ func TestPeaksAtJumps(t *testing.T) {
 		"x' = if t <= 1 then p else -p\nevent at 1 { x = 2 - x }":                   "p initial(x)",
 		"x' = n - 0.5\nevent at 2 priority 1 { n += 1 }\nevent every 1 { x = k*x }": "k",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 2\nparam p = 1, k = 0.5\ndiscrete n = 1\nstate x = 0\n"+text+
-			"\nobjective J = max_over(n*x)\n", "adjoint")
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 2\nparam p = 1, k = 0.5\ndiscrete n = 1\nstate x = 0\n"+text+
+				"\nobjective J = max_over(n*x)\n", "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -640,12 +643,13 @@ func TestPeaksAtTheStart(t *testing.T) {
 		// A rate changes there as well, by another param, and is not read.
 		"if x >= p then q else b)\nstate z = 1\nz' = (if z > b then 2 else 1": "p initial(x)",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 1, b = 1, q = 2\nstate x = 1\nx' = -x\n"+
-			"objective J = max_over("+text+")\n", "adjoint")
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 2\nparam u = 0, p = 1, b = 1, q = 2\nstate x = 1\nx' = -x\n"+
+				"objective J = max_over("+text+")\n", "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -664,12 +668,13 @@ func TestReadWhereRunsBegin(t *testing.T) {
 		"y' = if t >= tau then 2 else 1":  "tau", // tau is that of the start, and the rate is the later one
 		"y' = (if x > 1 then 2 else 1)*t": "",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 2\nparam lag = 0, tau = 0\nstate x = 1, y = 0\nx' = 1\n"+text+
-			"\nobjective J = sum_at([lag, 1.5], y)\nsens { wrt = [lag, tau] }\n", "adjoint")
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 2\nparam lag = 0, tau = 0\nstate x = 1, y = 0\nx' = 1\n"+text+
+				"\nobjective J = sum_at([lag, 1.5], y)\nsens { wrt = [lag, tau] }\n", "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -689,13 +694,13 @@ func TestCornersOfConditions(t *testing.T) {
 		if !strings.Contains(text, "z'") {
 			text += "\nz' = 1"
 		}
-		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 0.5, q = 0.5, k = 1\n"+
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 0.5, q = 0.5, k = 1\n"+
 			"state x = 1.1, y = 0.3, v = 0.5, z = 0\nx' = -0.5\ny' = k*(1 - y)\nv' = -v\n"+text+
 			"\nobjective J = final(z)\n", "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
 		}
 	}
@@ -718,12 +723,13 @@ func TestTiesOfLastTimes(t *testing.T) {
 		"every P from 0 to 1 - 5*P":      "P",
 		"every P from 0 to 0.25 count 3": "",
 	} {
-		s, err := sensitivities(t, "time t from 0 to 1.01\nparam P = 0.1, last = 0.5, first = 0.1\nstate x = 1\n"+
-			"x' = x\nevent e "+event+" { x += 1 }\nobjective J = final(x)\n", "adjoint")
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 1.01\nparam P = 0.1, last = 0.5, first = 0.1\nstate x = 1\n"+
+				"x' = x\nevent e "+event+" { x += 1 }\nobjective J = final(x)\n", "adjoint")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := marked(s, 0); got != want {
+		if got := modeltest.Marked(s, 0); got != want {
 			t.Errorf("%s: marked %q, want %q: %v", event, got, want, s.Warnings)
 		}
 	}
@@ -783,12 +789,14 @@ func TestMarksOfWhatIsReached(t *testing.T) {
 		{never + "x' = -k*x + (if t >= n and t < 1 then 1 else 0)", "", ""},
 		{ended + "x' = -k*x + (if t >= n and t < T then 1 else 0)", "T", ""}, // what is read at 1 is the same
 	} {
-		s, err := sensitivities(t, "time t from 0 to 1.9\nparam k = 0.5, T = 1, dose = 1, c = 2\nstate x = 1\n"+
-			"objective J = integral(x)\nobjective K = sum_at([1], x)\n"+c.text, "adjoint")
+		s, err := modeltest.Sensitivities(t,
+			"time t from 0 to 1.9\nparam k = 0.5, T = 1, dose = 1, c = 2\nstate x = 1\n"+
+				"objective J = integral(x)\nobjective K = sum_at([1], x)\n"+c.text, "adjoint")
 		if err != nil {
 			t.Fatal(c.text, err)
 		}
-		if got, want := [2]string{marked(s, 0), marked(s, 1)}, [2]string{c.integral, c.read}; got != want {
+		if got, want := [2]string{modeltest.Marked(s, 0), modeltest.Marked(s, 1)},
+			[2]string{c.integral, c.read}; got != want {
 			t.Errorf("%s: by %q, want %q: %v", c.text, got, want, s.Warnings)
 		}
 	}

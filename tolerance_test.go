@@ -1,7 +1,6 @@
 package odes_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,21 +8,9 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
-
-func tolerated(t *testing.T, text string, settings ...string) (*odes.Sensitivities, error) {
-	t.Helper()
-	m, err := odes.Parse("test.ode", text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := odes.Options{}
-	for i := 0; i < len(settings); i += 2 {
-		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
-	}
-	return m.Sensitivities(context.Background(), o)
-}
 
 // TestQuadTol has integrals that vary while the state rests. Where only states are under control, steps pass over them.
 func TestQuadTol(t *testing.T) {
@@ -36,7 +23,7 @@ objective S = integral(exp(-a*(t*x - 5)^2))
 `
 	value, slope := math.Sqrt(math.Pi/100), -0.5*math.Sqrt(math.Pi/100)/100
 	for _, no := range []string{"off", "0"} {
-		s, err := tolerated(t, model, "solver.rtol", "1e-6", "solver.quad_tol", no)
+		s, err := modeltest.Try(t, model, "solver.rtol", "1e-6", "solver.quad_tol", no)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +32,7 @@ objective S = integral(exp(-a*(t*x - 5)^2))
 		}
 	}
 	for _, tol := range []string{"1e-4", "1e-7", "1e-10"} {
-		s, err := tolerated(t, model, "solver.rtol", "1e-6", "solver.quad_tol", tol, "solver.hmax", "0.5")
+		s, err := modeltest.Try(t, model, "solver.rtol", "1e-6", "solver.quad_tol", tol, "solver.hmax", "0.5")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +76,7 @@ objective J = integral(%s)
 objective S = final(A)
 objective H = integral(sin(50*t))
 `, c.integrand)
-		s, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S]")
+		s, err := modeltest.Try(t, model, "sens.trust", "off", "sens.of", "[J, S]")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,18 +86,18 @@ objective H = integral(sin(50*t))
 		if s.Stats.Steps > 400 {
 			t.Errorf("%s takes %d steps", c.integrand, s.Stats.Steps)
 		}
-		more, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S, H]")
+		more, err := modeltest.Try(t, model, "sens.trust", "off", "sens.of", "[J, S, H]")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if less := s.Stats.Steps; more.Stats.Steps < 3*less && more.Stats.Steps < 1000 {
 			t.Errorf("%s: %d steps, and %d with a fast integral", c.integrand, less, more.Stats.Steps)
 		}
-		off, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S, H]", "solver.quad_tol", "off")
+		off, err := modeltest.Try(t, model, "sens.trust", "off", "sens.of", "[J, S, H]", "solver.quad_tol", "off")
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := tolerated(t, model, "sens.trust", "off", "sens.of", "S")
+		alone, err := modeltest.Try(t, model, "sens.trust", "off", "sens.of", "S")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +124,7 @@ func sineOfPower(x float64, n int) float64 {
 func TestIntegralsDoNotHideStates(t *testing.T) {
 	off := func(text string, value float64, settings ...string) float64 {
 		t.Helper()
-		s, err := tolerated(t, text, settings...)
+		s, err := modeltest.Try(t, text, settings...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +167,7 @@ objective J = final(x)
 `
 	steps := func(atol string) int {
 		t.Helper()
-		s, err := tolerated(t, model, "solver.rtol", "1e-12", "solver.atol", atol)
+		s, err := modeltest.Try(t, model, "solver.rtol", "1e-12", "solver.atol", atol)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +180,7 @@ objective J = final(x)
 	if last <= all || first <= last {
 		t.Errorf("%d steps with loose tolerances, %d with a tight one on v[2], %d with one on x", all, last, first)
 	}
-	_, err := tolerated(t, model, "solver.atol", "[1e-3, 1e-3]")
+	_, err := modeltest.Try(t, model, "solver.atol", "[1e-3, 1e-3]")
 	if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeSetting {
 		t.Errorf("two tolerances for three states: %v", err)
 	}
@@ -211,13 +198,13 @@ solver { h0 = 1e-6  controller = i }
 `
 	steps := func(growth string) int {
 		t.Helper()
-		s, err := tolerated(t, model, "solver.max_growth", growth)
+		s, err := modeltest.Try(t, model, "solver.max_growth", growth)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.Stats.Steps
 	}
-	own, err := tolerated(t, model)
+	own, err := modeltest.Try(t, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +212,7 @@ solver { h0 = 1e-6  controller = i }
 		t.Errorf("%d steps that may double, %d that may grow to five times, %d to ten; %d by the controller's own "+
 			"bound of 5", slow, five, ten, own.Stats.Steps)
 	}
-	_, err = tolerated(t, model, "solver.max_growth", "1")
+	_, err = modeltest.Try(t, model, "solver.max_growth", "1")
 	if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeSetting {
 		t.Errorf("steps that may not grow: %v", err)
 	}
@@ -247,7 +234,7 @@ objective S = final(sum(q))
 solver loose { rtol = [x = 1e-4] }
 `
 	run := func(settings ...string) *odes.Sensitivities {
-		s, err := tolerated(t, model, append([]string{"solver.atol", "1e-9"}, settings...)...)
+		s, err := modeltest.Try(t, model, append([]string{"solver.atol", "1e-9"}, settings...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +308,7 @@ solver loose { rtol = [x = 1e-4] }
 		{"solver.stability", "always", "is on or off"},
 		{"sens.of", "[x = J]", "without names"},
 	} {
-		if _, err := tolerated(t, model, c.key, c.value); err == nil || !strings.Contains(err.Error(), c.wants) {
+		if _, err := modeltest.Try(t, model, c.key, c.value); err == nil || !strings.Contains(err.Error(), c.wants) {
 			t.Errorf("%s = %s: %v, want %q", c.key, c.value, err, c.wants)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -62,7 +63,7 @@ x' = 1000*(1e-20*y - x)
 y' = -y/100
 objective J = final(y) + final(x)`, math.Exp(-1), true},
 	} {
-		s := trusted(t, c.text)
+		s := modeltest.RunTimes(t, c.text)
 		v := s.Values[0]
 		told := v.Trust != odes.Sound && messages(s, odes.CodeTrust, diag.Warning) != nil
 		right := math.Abs(v.Value-c.want) < 1e-4
@@ -89,7 +90,7 @@ objective J = final(y) + final(x)`, math.Exp(-1), true},
 // TestLostLargest: a derivative of which no digit is right is not large, so errors of others are not small beside it.
 func TestLostLargest(t *testing.T) {
 	const x0, a, span = 1.589874054701292e-70, 0.4337, 7.342
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 7.342
 param x0 = 1.589874054701292e-70
 param c = 0.5861
@@ -101,12 +102,12 @@ x' = a*x*log(1/x)
 w' = lam*(c + x - w)
 objective J = final(x)
 solver { rtol = 1e-5 }`)
-	if d, trust := by(t, s, 0, "c"); trust == odes.Sound && d[0] != 0 {
+	if d, trust := modeltest.By(t, s, 0, "c"); trust == odes.Sound && d[0] != 0 {
 		t.Errorf("derivative %v by c, on which nothing depends, without a mark", d[0])
 	}
 	decay := math.Exp(-a * span)
 	want := -math.Exp(math.Log(x0)*decay) * math.Log(x0) * span * decay
-	if d, trust := by(t, s, 0, "a"); trust == odes.Sound && math.Abs(d[0]-want) > 1e-2*want {
+	if d, trust := modeltest.By(t, s, 0, "a"); trust == odes.Sound && math.Abs(d[0]-want) > 1e-2*want {
 		t.Errorf("derivative %v in place of %v, without a mark", d[0], want)
 	}
 }

@@ -1,13 +1,13 @@
 package odes_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -325,16 +325,6 @@ objective Y = final(y)`,
 	},
 }
 
-func sensitivities(t *testing.T, text, mode string, settings ...odes.Setting) (*odes.Sensitivities, error) {
-	t.Helper()
-	m, err := odes.Parse(t.Name(), text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m.Sensitivities(context.Background(), odes.Options{Settings: append(settings,
-		odes.Setting{Key: "sens.mode", Value: mode})})
-}
-
 //odes:goroutines
 func TestTraps(t *testing.T) {
 	for _, tr := range traps {
@@ -345,19 +335,19 @@ func TestTraps(t *testing.T) {
 			}
 			var first *odes.Sensitivities
 			for _, mode := range []string{"adjoint", "tangent", "complex"} {
-				s, err := sensitivities(t, tr.text, mode, tr.settings...)
+				s, err := modeltest.Sensitivities(t, tr.text, mode, tr.settings...)
 				if err != nil {
 					t.Fatal(err)
 				}
 				checked := 0
 				for i, v := range s.Values {
 					if want, ok := tr.values[v.Name]; ok {
-						wantNear(t, mode+" "+v.Name, v.Value, want, tol)
+						modeltest.WantNear(t, mode+" "+v.Name, v.Value, want, tol)
 						checked++
 					}
 					for _, x := range s.Variables {
 						if want, ok := tr.gradients[v.Name][x.String()]; ok {
-							wantNear(t, mode+" d"+v.Name+"/d"+x.String(), s.Derivative(i, x)[0], want, tol)
+							modeltest.WantNear(t, mode+" d"+v.Name+"/d"+x.String(), s.Derivative(i, x)[0], want, tol)
 							checked++
 						}
 					}
@@ -365,7 +355,8 @@ func TestTraps(t *testing.T) {
 				if checked < len(tr.values) {
 					t.Errorf("only %d quantities were compared", checked)
 				}
-				if tr.warns != "" && !warned(s, tr.warns) && !(mode == "complex" && tr.warns == odes.CodeGrazing) {
+				if tr.warns != "" && !modeltest.Warned(s, tr.warns) &&
+					!(mode == "complex" && tr.warns == odes.CodeGrazing) {
 					t.Errorf("%s: no warning %q among %v", mode, tr.warns, s.Warnings)
 				}
 				if first == nil {
@@ -379,33 +370,17 @@ func TestTraps(t *testing.T) {
 					if math.IsNaN(s.Values[i/s.Columns].Value) {
 						continue
 					}
-					wantNear(t, mode+" against adjoint", g, first.Gradient[i], 1e-11)
+					modeltest.WantNear(t, mode+" against adjoint", g, first.Gradient[i], 1e-11)
 				}
 			}
 		})
 	}
 }
 
-func warned(s *odes.Sensitivities, code diag.Code) bool {
-	for _, w := range s.Warnings {
-		if w.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
-func wantNear(t *testing.T, what string, got, want, tol float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tol*max(1, math.Abs(want))) {
-		t.Errorf("%s = %.15g, want %.15g", what, got, want)
-	}
-}
-
 // TestChattering has a ball that comes to rest and bounces without end. That must be a clear error,
 // not an endless run.
 func TestChattering(t *testing.T) {
-	_, err := sensitivities(t, "time t from 0 to 20\n"+falling+`
+	_, err := modeltest.Sensitivities(t, "time t from 0 to 20\n"+falling+`
 event bounce when x <= 0 { v = -e*v }
 objective J = final(x)`, "adjoint")
 	var chatter *solvers.ChatteringError
@@ -460,7 +435,7 @@ func TestFailuresNameTheExpression(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := sensitivities(t, c.text, "adjoint")
+			_, err := modeltest.Sensitivities(t, c.text, "adjoint")
 			list := diag.Of(err)
 			if len(list) == 0 || list[0].Code != c.code {
 				t.Fatalf("error %v, want code %s", err, c.code)
@@ -495,7 +470,7 @@ func TestRefusals(t *testing.T) {
 			"objective J = final(x)", odes.CodeMemory, "--wrt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := sensitivities(t, c.text, "adjoint")
+			_, err := modeltest.Sensitivities(t, c.text, "adjoint")
 			list := diag.Of(err)
 			if len(list) != 1 || list[0].Code != c.code || !strings.Contains(list[0].Message, c.message) {
 				t.Errorf("error %v, want one of code %s that says %q", err, c.code, c.message)
@@ -521,15 +496,15 @@ objective L = nll()
 objective J = integral(x)`
 	want := 0.5 // (1 - x)/k at x = 0.5, which does not move
 	for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
-		s, err := sensitivities(t, model, mode)
+		s, err := modeltest.Sensitivities(t, model, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !math.IsNaN(s.Values[0].Value) {
 			t.Fatalf("%s: L = %v", mode, s.Values[0].Value)
 		}
-		wantNear(t, mode+" J", s.Values[1].Value, want, 1e-6)
-		wantNear(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
+		modeltest.WantNear(t, mode+" J", s.Values[1].Value, want, 1e-6)
+		modeltest.WantNear(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
 	}
 }
 
@@ -540,7 +515,7 @@ func TestOnceIsOver(t *testing.T) {
 		"at [p, 2*p, 3*p, 4*p, 5*p, 6*p, 7*p, 8*p, 9*p, 10*p, 11*p, 12*p]",
 	} {
 		const model = "time t from 0 to 1\nparam p = 0.01\nstate x = 1\nx' = -x\nobjective J = final(x)\nevent e "
-		s, err := sensitivities(t, model+times+" once { x += p }", "adjoint")
+		s, err := modeltest.Sensitivities(t, model+times+" once { x += p }", "adjoint")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -564,7 +539,7 @@ solver { method = dopri5  rtol = 1e-4 }`
 		wrt, errors string
 		notes       int
 	}{{"initial(u)", "off", 2}, {"k", "off", 1}, {"initial(u)", "on", 1}} {
-		s, err := sensitivities(t, model, "adjoint", odes.Setting{Key: "sens.wrt", Value: "[" + c.wrt + "]"},
+		s, err := modeltest.Sensitivities(t, model, "adjoint", odes.Setting{Key: "sens.wrt", Value: "[" + c.wrt + "]"},
 			odes.Setting{Key: "sens.error", Value: c.errors}, odes.Setting{Key: "sens.trust", Value: "off"})
 		if err != nil {
 			t.Fatal(err)

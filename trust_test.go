@@ -7,38 +7,9 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
-
-// trusted solves and differentiates a model with default settings, except for those given.
-func trusted(t *testing.T, text string, settings ...string) *odes.Sensitivities {
-	t.Helper()
-	m, err := odes.Parse("trust.ode", text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := odes.Options{EventTimes: true}
-	for i := 0; i < len(settings); i += 2 {
-		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
-	}
-	s, err := m.Sensitivities(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// by returns the derivatives of value i by a variable, and their trust.
-func by(t *testing.T, s *odes.Sensitivities, i int, name string) ([]float64, odes.Trust) {
-	t.Helper()
-	for _, v := range s.Variables {
-		if v.String() == name {
-			return s.Derivative(i, v), s.Trust(i, v)
-		}
-	}
-	t.Fatalf("no variable %s", name)
-	return nil, 0
-}
 
 // messages returns the messages of s with a code and level.
 func messages(s *odes.Sensitivities, code diag.Code, level diag.Level) (list []string) {
@@ -93,13 +64,13 @@ var damped = math.Sqrt(1 - 1e-4)
 // settings the run must notice that they need it, and come out right.
 func TestTrustOfRest(t *testing.T) {
 	for _, c := range resting {
-		s := trusted(t, c.text, "sens.control", "off", "solver.stability", "off")
-		if _, trust := by(t, s, 0, c.by); c.noticed && (trust != odes.Lost || s.Status != "partial" ||
+		s := modeltest.RunTimes(t, c.text, "sens.control", "off", "solver.stability", "off")
+		if _, trust := modeltest.By(t, s, 0, c.by); c.noticed && (trust != odes.Lost || s.Status != "partial" ||
 			len(messages(s, odes.CodeTrust, diag.Warning)) == 0) {
 			t.Errorf("%s: uncontrolled: trust %s, status %s, warnings %v", c.name, trust, s.Status, s.Warnings)
 		}
-		s = trusted(t, c.text, "solver.stability", "off")
-		d, trust := by(t, s, 0, c.by)
+		s = modeltest.RunTimes(t, c.text, "solver.stability", "off")
+		d, trust := modeltest.By(t, s, 0, c.by)
 		if math.Abs(d[0]-c.want) > 1e-3*math.Abs(c.want) || trust != odes.Sound || s.Status != "ok" {
 			t.Errorf("%s: %g, want %g; trust %s, status %s", c.name, d[0], c.want, trust, s.Status)
 		}
@@ -107,7 +78,7 @@ func TestTrustOfRest(t *testing.T) {
 			!strings.Contains(notes[0], "needed error control")) {
 			t.Errorf("%s: notes %q", c.name, notes)
 		}
-		off := trusted(t, c.text, "sens.trust", "off")
+		off := modeltest.RunTimes(t, c.text, "sens.trust", "off")
 		if off.Status != "ok" || off.Errors != nil || off.Trusts != nil {
 			t.Errorf("%s: trust = off still judges", c.name)
 		}
@@ -134,7 +105,8 @@ func TestTrustOfFaded(t *testing.T) {
 			false,
 		},
 	} {
-		s := trusted(t, "time t from 0 to 10\n"+test.text+"\nobjective J = final(c)\nobjective H = final(c)/100\n")
+		s := modeltest.RunTimes(t,
+			"time t from 0 to 10\n"+test.text+"\nobjective J = final(c)\nobjective H = final(c)/100\n")
 		for i, v := range s.Values {
 			sound := v.Trust == odes.Sound
 			for _, x := range s.Variables {
@@ -178,7 +150,7 @@ func TestTrustOfRunner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, trust := by(t, s, 0, "x0")
+		d, trust := modeltest.By(t, s, 0, "x0")
 		if math.Abs(d[0]-resting[0].want) > 1e-3*math.Abs(resting[0].want) || trust != odes.Sound {
 			t.Errorf("x0 = %g: %g, trust %s", x0, d[0], trust)
 		}
@@ -197,7 +169,7 @@ func TestTrustOfRunner(t *testing.T) {
 // TestTrustOfNothing has values and derivatives that are not finite.
 func TestTrustOfNothing(t *testing.T) {
 	for _, trust := range []string{"on", "off"} {
-		s := trusted(t, `
+		s := modeltest.RunTimes(t, `
 time t from 0 to 1
 param k = 1
 state x = 1
@@ -207,7 +179,7 @@ objective K = final(x)`, "sens.trust", trust)
 		if s.Values[0].Trust != odes.Lost || s.Status != "partial" {
 			t.Errorf("trust = %s: J = %g: trust %s, status %s", trust, s.Values[0].Value, s.Values[0].Trust, s.Status)
 		}
-		if _, trust := by(t, s, 1, "k"); trust != odes.Sound || s.Values[1].Trust != odes.Sound {
+		if _, trust := modeltest.By(t, s, 1, "k"); trust != odes.Sound || s.Values[1].Trust != odes.Sound {
 			t.Errorf("K = %g is %s", s.Values[1].Value, trust)
 		}
 	}
@@ -217,7 +189,7 @@ objective K = final(x)`, "sens.trust", trust)
 //
 //odes:goroutines
 func TestTrustOfTies(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 2
 param a = 1, b = 1
 state x = 1
@@ -225,14 +197,14 @@ x' = 0.1*x
 event f at a { x = 2*x }
 event g at b { x = x + 1 }
 objective J = final(x)`)
-	if _, trust := by(t, s, 0, "a"); trust < odes.Loose {
+	if _, trust := modeltest.By(t, s, 0, "a"); trust < odes.Loose {
 		t.Errorf("the derivative by a is %s: %v", trust, s.Warnings)
 	}
 }
 
 // TestTrustUnchecked has an independent run that fails: nothing confirms the result, which must be said.
 func TestTrustUnchecked(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 10
 param k = 1
 state x = 1
@@ -250,7 +222,7 @@ solver { method = euler  fixed_step = 0.1  max_steps = 110 }`)
 
 // TestTrustOfElements marks single elements of an array.
 func TestTrustOfElements(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 240
 param x0[2] = [0, 1]
 state x = x0[1], v = 0, y = x0[2]
@@ -305,7 +277,7 @@ objective J = final(x)
 sens { order = 2  control = off }
 solver { method = bs3 }`
 	for rtol, want := range map[string]string{"1e-3": "second derivatives of J are", "1e-9": ""} {
-		s := trusted(t, model, "solver.rtol", rtol, "solver.atol", rtol)
+		s := modeltest.RunTimes(t, model, "solver.rtol", rtol, "solver.atol", rtol)
 		all := strings.Join(messages(s, odes.CodeTrust, diag.Warning), "\n")
 		if (want == "") != (all == "") || !strings.Contains(all, want) {
 			t.Errorf("rtol = %s: %q", rtol, all)
@@ -325,7 +297,7 @@ func TestGrazingConfirmed(t *testing.T) {
 			"event e when x >= top - 1e-7 { n += 1 }\n" +
 			"solver { rtol = 1e-10  atol = 1e-12  hmax = 1e-3 }": true,
 	} {
-		s := trusted(t, text+"\ndiscrete n = 0\nobjective J = final(n)\n")
+		s := modeltest.RunTimes(t, text+"\ndiscrete n = 0\nobjective J = final(n)\n")
 		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
 			return d.Code == odes.CodeGrazing
 		}); got != want {
@@ -339,7 +311,7 @@ func TestGrazingConfirmed(t *testing.T) {
 //
 //odes:goroutines
 func TestTrustBesideTimes(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 9500 to tend
 param tend = 9500.2963, P = 0.1465, A = 0.00668, ke = 7.087
 state y = 6.645
@@ -348,7 +320,7 @@ objective J = final(y)
 objective J2 = integral(y)
 `)
 	const truth = -5.7572623
-	if got := derivativeOf(t, s, "J", "P"); math.Abs(got-truth) > 1e-3*math.Abs(truth) {
+	if got := modeltest.Derivative(t, s, "J", "P"); math.Abs(got-truth) > 1e-3*math.Abs(truth) {
 		for _, v := range s.Variables {
 			if v.Name == "P" && s.Trust(0, v) == odes.Sound {
 				t.Errorf("dJ/dP = %v is sound, want %v", got, truth)
@@ -385,9 +357,10 @@ solver { method = rk4  fixed_step = STEP }
 		{"1", "0", "0.25", "b"},
 		{"1", "0", "0.01", "b"},
 	} {
-		s := trusted(t, strings.NewReplacer("SIZE", c.size, "b = 1", "b = "+c.b, "STEP", c.step).Replace(text))
+		s := modeltest.RunTimes(t, strings.NewReplacer("SIZE", c.size, "b = 1", "b = "+c.b, "STEP",
+			c.step).Replace(text))
 		for _, name := range []string{"A", "b", "initial(x)"} {
-			d, trust := by(t, s, 0, name)
+			d, trust := modeltest.By(t, s, 0, name)
 			if finite := !slices.ContainsFunc(d, func(x float64) bool { return x-x != 0 }); finite != (name != c.bad) {
 				t.Errorf("%v: derivatives by %s are finite: %v", c, name, finite)
 			}
@@ -404,7 +377,7 @@ solver { method = rk4  fixed_step = STEP }
 // TestTrustBesideSteep has derivatives with errors of per cents beside others that are far larger, times the sizes of
 // their variables: by the place of a narrow bell, and by an initial value of zero in small units.
 func TestTrustBesideSteep(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 1.46
 param c = 0.89081, w = 1.9091e-06, A = 0.19172
 param x0 = 0.0292
@@ -414,7 +387,7 @@ state y = 0
 y' = A*((((a - c)/w)*exp(-((a - c)/w)^2) + exp(-((a - c)/w)^2)))
 objective J = final(y)`, "sens.control", "off")
 	const want = -1.193583460160471e-06
-	d, trust := by(t, s, 0, "c")
+	d, trust := modeltest.By(t, s, 0, "c")
 	if off := math.Abs(d[0]/want - 1); off > 1e-3 && trust == odes.Sound {
 		t.Errorf("by c: %g, want %g, and no mark", d[0], want)
 	}
@@ -422,7 +395,7 @@ objective J = final(y)`, "sens.control", "off")
 
 // TestNarrowLeftOut has more narrow parts than are watched, which the run says, with the place.
 func TestNarrowLeftOut(t *testing.T) {
-	s := trusted(t, `
+	s := modeltest.RunTimes(t, `
 time t from 0 to 1
 state x[100] = [i/100 for i in 1:100]
 state y = 0

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -75,7 +76,7 @@ func TestPeaksInTime(t *testing.T) {
 		text := fmt.Sprintf("time t from 0 to %v\nparam %s\nstate x = 0, y = 1\nx' = %s\ny' = -0.01*y\n"+
 			"objective J = final(x)\nobjective K = integral(%s)", c.to, c.params, c.f, c.f)
 		for _, method := range []string{"dopri5", "tsit5", "vern7", "bs3"} {
-			s := largest(t, text, "solver.method", method, "solver.rtol", "1e-8", "solver.atol", "1e-10",
+			s := modeltest.Run(t, text, "solver.method", method, "solver.rtol", "1e-8", "solver.atol", "1e-10",
 				"solver.quad_tol", "1e-8")
 			for o := range 2 {
 				if got := s.Values[o].Value; math.Abs(got-c.value) > 1e-5*math.Abs(c.value)+1e-7 {
@@ -95,7 +96,7 @@ func TestPeaksInTime(t *testing.T) {
 // TestPeaksBetweenFixedSteps holds that steps of fixed length, which cannot be shortened, do not miss a peak silently.
 func TestPeaksBetweenFixedSteps(t *testing.T) {
 	for s, warned := range map[string]bool{"0.01": true, "2": false} {
-		got := largest(t, "time t from 0 to 100\nparam c = 31.72, s = "+s+"\nstate x = 0\n"+
+		got := modeltest.Run(t, "time t from 0 to 100\nparam c = 31.72, s = "+s+"\nstate x = 0\n"+
 			"x' = exp(-((t - c)/s)^2)\nobjective J = final(x)", "solver.method", "rk4", "solver.fixed_step", "0.1")
 		found := slices.ContainsFunc(got.Warnings, func(d diag.Diagnostic) bool {
 			return d.Code == odes.CodeUnseen && strings.Contains(d.Message, "t = 31.")
@@ -110,7 +111,7 @@ func TestPeaksBetweenFixedSteps(t *testing.T) {
 // the second event here lies between the two.
 func TestEventsBetweenLongSteps(t *testing.T) {
 	for length, warned := range map[string]bool{"10": true, "0.05": false} {
-		got := largest(t, "time t from 0 to 10\ndiscrete n = 0\nstate x = 0\nx' = cos(t)\n"+
+		got := modeltest.Run(t, "time t from 0 to 10\ndiscrete n = 0\nstate x = 0\nx' = cos(t)\n"+
 			"event up when x >= 0.9 { n = n + 1 }\nevent other when x >= 0.95 { n = n + 10 }\n"+
 			"objective J = final(n)", "solver.method", "rk4", "solver.fixed_step", length)
 		found := slices.ContainsFunc(got.Warnings, func(d diag.Diagnostic) bool {
@@ -129,7 +130,7 @@ func TestEventsBetweenLongSteps(t *testing.T) {
 // nothing is said of other events that may have come between.
 func TestEventAloneIsNotDisputed(t *testing.T) {
 	for _, rtol := range []string{"1e-3", "1e-6", "1e-9"} {
-		got := largest(t, "time t from 0 to 3\nstate y = 1\ny' = -sqrt(max(y, 0))\nobjective J = integral(y)",
+		got := modeltest.Run(t, "time t from 0 to 3\nstate y = 1\ny' = -sqrt(max(y, 0))\nobjective J = integral(y)",
 			"solver.rtol", rtol)
 		if slices.ContainsFunc(got.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeHidden }) {
 			t.Errorf("rtol %s: %v", rtol, got.Warnings)
@@ -175,7 +176,7 @@ func TestLargestPeaksInTime(t *testing.T) {
 		text := fmt.Sprintf("time t from 0 to 100\nparam %s\nstate x = 1, y = 1\nx' = 0*x\ny' = -0.01*y\n"+
 			"objective J = max_over(%s)", c.params, c.f)
 		for _, method := range []string{"dopri5", "vern7"} {
-			s := largest(t, text, "solver.method", method, "solver.rtol", "1e-8")
+			s := modeltest.Run(t, text, "solver.method", method, "solver.rtol", "1e-8")
 			if got := s.Values[0].Value; math.Abs(got-c.value) > 1e-3*c.value*c.value/100 {
 				t.Errorf("%s, %s: %v, want %v", c.name, method, got, c.value)
 			}
@@ -221,7 +222,7 @@ func TestRandomPeaksInTime(t *testing.T) {
 		}
 		method := methods[r.Uint64()%uint64(len(methods))]
 		text := fmt.Sprintf("time t from 0 to %g\nstate x = 0\nparam a = 1\nx' = a*(%s)\nobjective J = final(x)", to, f)
-		s := largest(t, text, "solver.method", method, "solver.rtol", "1e-6", "solver.atol", fmt.Sprint(1e-6*to))
+		s := modeltest.Run(t, text, "solver.method", method, "solver.rtol", "1e-6", "solver.atol", fmt.Sprint(1e-6*to))
 		if got := s.Values[0].Value; math.Abs(got-value) > 1e-3*size {
 			t.Errorf("%s: %v, want %v, by %s to %g in %d steps", f, got, value, method, to, s.Stats.Steps)
 		}

@@ -2,10 +2,10 @@ package odes_test
 
 import (
 	"math"
-	"path/filepath"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestVerify checks the gradients of the examples by the other methods.
@@ -15,7 +15,7 @@ func TestVerify(t *testing.T) {
 		"bounce/bounce", "vdp/vdp", "swing/swing", "harvest/harvest", "switched/switched", "stairs/stairs",
 		"projectile/projectile", "pk/pk", "glv/glv", "thermostat/thermostat", "izhikevich/izhikevich",
 	} {
-		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(model)+".ode"))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + model + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestVerifyChaos(t *testing.T) {
 		{"pk/pk_oral", odes.Options{Settings: []odes.Setting{{"sens.mode", "continuous"}}}},
 		// an amount as small as atol
 	} {
-		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(c.model)+".ode"))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + c.model + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestVerifyChaos(t *testing.T) {
 // TestVerifyLarge checks a gradient of two thousand columns by tangents along the directions, which
 // must notice a wrong derivative too.
 func TestVerifyLarge(t *testing.T) {
-	m, err := odes.ParseFile(filepath.Join("examples", "gray_scott", "gray_scott.ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/gray_scott/gray_scott.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestVerifyLarge(t *testing.T) {
 // TestVerifyTightened checks that Verify looks at the gradient that sens_tol asked for, not at that of
 // the tolerances in the settings.
 func TestVerifyTightened(t *testing.T) {
-	m, err := odes.ParseFile(filepath.Join("examples", "vdp", "vdp_classic.ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/vdp/vdp_classic.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestVerifyApproximations(t *testing.T) {
 			{"solver.atol", "1e-3"},
 		}, "inaccurate"},
 	} {
-		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(c.model)+".ode"))
+		m, err := odes.ParseFile(modeltest.Path("examples/" + c.model + ".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestVerifyNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
-	m, err := odes.ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/lorenz/lorenz.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestVerifyNoise(t *testing.T) {
 // TestVerifyBattery: a move of length one takes each param by its own size, so that remainders of moves vanish like
 // their squares whatever the unit of a param is.
 func TestVerifyBattery(t *testing.T) {
-	m, err := odes.ParseFile(filepath.Join("examples", "battery", "battery.ode"))
+	m, err := odes.ParseFile(modeltest.Path("examples/battery/battery.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}

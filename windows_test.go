@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestWindowAtAnotherTime has the bounds of an integral where something else happens to end a step.
@@ -33,7 +34,8 @@ objective J = integral(2 + x, from = a, to = b)
 			"if i == 1 then b elseif i == 2 then w else 1.5) for i in 1:3",
 	} {
 		for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-			s, err := sensitivities(t, model+others, mode, odes.Setting{Key: "solver.method", Value: "dopri5"},
+			s, err := modeltest.Sensitivities(t, model+others, mode,
+				odes.Setting{Key: "solver.method", Value: "dopri5"},
 				odes.Setting{Key: "solver.rtol", Value: "1e-10"},
 				odes.Setting{Key: "solver.observe", Value: "clip"})
 			if err != nil {
@@ -92,7 +94,7 @@ experiment same { use D }
 		{"J = nll()", []float64{nan}},
 	} {
 		for _, mode := range []string{"adjoint", "tangent", "continuous"} {
-			s, err := sensitivities(t, model+"objective "+c.objective, mode)
+			s, err := modeltest.Sensitivities(t, model+"objective "+c.objective, mode)
 			if err != nil {
 				t.Fatal(c.objective, err)
 			}
@@ -107,7 +109,7 @@ experiment same { use D }
 					} else if !strings.Contains(got.Warnings[0], "e stopped the run at t = 0.5") {
 						t.Errorf("%s: the warning does not name the stop: %s", c.objective, got.Warnings[0])
 					}
-				} else if !near(got.Value, want, 1e-6) {
+				} else if !modeltest.Near(got.Value, want, 1e-6) {
 					t.Errorf("%s, %s: %s = %v, want %v", c.objective, mode, got.Name, got.Value, want)
 				}
 			}
@@ -145,7 +147,7 @@ objective N = integral(x, from = s)
 		for _, mode := range []string{
 			"adjoint", "tangent", "complex", "differences", "forward", "continuous", "backsolve",
 		} {
-			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
+			s, err := modeltest.Sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
 				odes.Setting{Key: "solver.rtol", Value: "1e-9"})
 			if err != nil {
 				t.Fatal(method, mode, err)
