@@ -1,4 +1,4 @@
-package odes_test
+package verify_test
 
 import (
 	"cmp"

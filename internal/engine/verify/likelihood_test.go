@@ -1,4 +1,4 @@
-package odes_test
+package verify_test
 
 import (
 	"context"
@@ -71,10 +71,10 @@ objective L = nll(D)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Solve(context.Background(), odes.Options{Settings: []odes.Setting{
-		{"solver.rtol", "1e-12"},
-		{"solver.atol", "1e-14"},
-	}})
+	s, err := m.Solve(context.Background(), odes.Options{Settings: modeltest.Settings(
+		"solver.rtol", "1e-12",
+		"solver.atol", "1e-14",
+	)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package odes_test
+package verify_test
 
 import (
 	"math"
@@ -51,9 +51,9 @@ func TestVerifyChaos(t *testing.T) {
 		opts  odes.Options
 	}{
 		{"lorenz/lorenz", odes.Options{Set: []odes.Assignment{{Name: "T", Values: []float64{30}}}}},
-		{"lorenz/lorenz", odes.Options{Settings: []odes.Setting{{"sens.mode", "continuous"}, {"solver.rtol", "1e-6"}}}},
-		{"lorenz/lorenz", odes.Options{Settings: []odes.Setting{{"sens.mode", "forward"}}}},
-		{"pk/pk_oral", odes.Options{Settings: []odes.Setting{{"sens.mode", "continuous"}}}},
+		{"lorenz/lorenz", odes.Options{Settings: modeltest.Settings("sens.mode", "continuous", "solver.rtol", "1e-6")}},
+		{"lorenz/lorenz", odes.Options{Settings: modeltest.Settings("sens.mode", "forward")}},
+		{"pk/pk_oral", odes.Options{Settings: modeltest.Settings("sens.mode", "continuous")}},
 		// an amount as small as atol
 	} {
 		m, err := odes.ParseFile(modeltest.Path("examples/" + c.model + ".ode"))
@@ -94,10 +94,10 @@ func TestVerifyTightened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := m.Verify(t.Context(), odes.Options{Settings: []odes.Setting{
-		{"solver.rtol", "1e-3"},
-		{"solver.sens_tol", "1e-5"},
-	}},
+	v, err := m.Verify(t.Context(), odes.Options{Settings: modeltest.Settings(
+		"solver.rtol", "1e-3",
+		"solver.sens_tol", "1e-5",
+	)},
 		odes.VerifyOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -149,26 +149,26 @@ func TestVerifyApproximations(t *testing.T) {
 		settings         []odes.Setting
 		want             string
 	}{
-		{"thermostat/thermostat", "cost", []odes.Setting{
-			{"sens.mode", "forward"},
-			{"solver.method", "euler"},
-			{"solver.rtol", "1e-4"},
-			{"solver.atol", "1e-4"},
-		}, "inaccurate"},
-		{"vdp/vdp_classic", "x_T", []odes.Setting{{"sens.mode", "backsolve"}}, "inaccurate"},
-		{"heat_adjoint/heat10", "mid", []odes.Setting{
-			{"sens.mode", "continuous"},
-			{"solver.method", "rkc2"},
-			{"solver.rtol", "1e-11"},
-			{"solver.atol", "1e-11"},
-		}, "ok"},
-		{"vdp/vdp_classic", "x_T", []odes.Setting{
-			{"sens.mode", "continuous"},
-			{"sens.rtol", "0.1"},
-			{"sens.atol", "1"},
-			{"solver.rtol", "1e-3"},
-			{"solver.atol", "1e-3"},
-		}, "inaccurate"},
+		{"thermostat/thermostat", "cost", modeltest.Settings(
+			"sens.mode", "forward",
+			"solver.method", "euler",
+			"solver.rtol", "1e-4",
+			"solver.atol", "1e-4",
+		), "inaccurate"},
+		{"vdp/vdp_classic", "x_T", modeltest.Settings("sens.mode", "backsolve"), "inaccurate"},
+		{"heat_adjoint/heat10", "mid", modeltest.Settings(
+			"sens.mode", "continuous",
+			"solver.method", "rkc2",
+			"solver.rtol", "1e-11",
+			"solver.atol", "1e-11",
+		), "ok"},
+		{"vdp/vdp_classic", "x_T", modeltest.Settings(
+			"sens.mode", "continuous",
+			"sens.rtol", "0.1",
+			"sens.atol", "1",
+			"solver.rtol", "1e-3",
+			"solver.atol", "1e-3",
+		), "inaccurate"},
 	} {
 		m, err := odes.ParseFile(modeltest.Path("examples/" + c.model + ".ode"))
 		if err != nil {
@@ -198,7 +198,7 @@ func TestVerifyNoise(t *testing.T) {
 	for _, T := range []float64{30, 38, 60} {
 		v, err := m.Verify(t.Context(), odes.Options{
 			Set:      []odes.Assignment{{Name: "T", Values: []float64{T}}},
-			Settings: []odes.Setting{{"solver.rtol", "1e-8"}},
+			Settings: modeltest.Settings("solver.rtol", "1e-8"),
 		}, odes.VerifyOptions{Seed: 3})
 		if err != nil {
 			t.Fatal(err)

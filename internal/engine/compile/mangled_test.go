@@ -1,4 +1,4 @@
-package odes_test
+package compile_test
 
 import (
 	"context"
@@ -181,7 +181,7 @@ func newMangler(t *testing.T) *mangler {
 			}
 		}
 	}
-	for _, pattern := range []string{"examples/*/*.ode", "testdata/wrong/*.ode"} {
+	for _, pattern := range []string{"examples/*/*.ode", "internal/engine/compile/testdata/wrong/*.ode"} {
 		files, err := filepath.Glob(modeltest.Path(pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no models in %s: %v", pattern, err)

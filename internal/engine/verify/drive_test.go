@@ -1,4 +1,4 @@
-package odes_test
+package verify_test
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"odes.dev/odes/internal/testing/modeltest"
 )
 
-// TestSignals drives a model with every control signal: integrals are known in
+// TestDriving drives a model with every control signal: integrals are known in
 // closed form, and derivatives by the times of jumps and corners are verified.
-func TestSignals(t *testing.T) {
+func TestDriving(t *testing.T) {
 	for signal, want := range map[string]float64{
 		"pulse(t, a, b)":             1.5,
 		"pulse_train(t, a, 2*b, b)":  4.5,
@@ -41,7 +41,7 @@ objective Y = final(y)
 			t.Errorf("%s: %v", signal, err)
 			continue
 		}
-		o := odes.Options{Settings: []odes.Setting{{"solver.rtol", "1e-11"}, {"solver.atol", "1e-12"}}}
+		o := odes.Options{Settings: modeltest.Settings("solver.rtol", "1e-11", "solver.atol", "1e-12")}
 		s, err := m.Solve(context.Background(), o)
 		if err != nil {
 			t.Errorf("%s: %v", signal, err)

@@ -1,10 +1,12 @@
-package odes
+package compile_test
 
 import (
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 // TestUnitsOfPriors holds that numbers of priors mean what their units say.
@@ -28,13 +30,13 @@ objective lp = log_prior()
 		{"exponential(24 [1/day])", "exponential(1)"},
 		{"gamma(2, 1 [1/min])", "gamma(2, 60)"},
 	} {
-		var got [2]*Sensitivities
+		var got [2]*odes.Sensitivities
 		for i, prior := range []string{c.prior, c.same} {
-			m, err := Parse("m.ode", model(prior), ParseOptions{})
+			m, err := odes.Parse("m.ode", model(prior), odes.ParseOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got[i], err = m.Sensitivities(t.Context(), Options{}); err != nil {
+			if got[i], err = m.Sensitivities(t.Context(), odes.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +51,7 @@ objective lp = log_prior()
 	for _, prior := range []string{
 		"normal(1 [kg], 6)", "uniform(0, 1 [kg])", "exponential(1 [h])", "lognormal(-1 [h], 1)", "student(3 [h], 1, 1)",
 	} {
-		_, err := Parse("m.ode", model(prior), ParseOptions{})
+		_, err := odes.Parse("m.ode", model(prior), odes.ParseOptions{})
 		if err == nil || !strings.Contains(err.Error(), "of the prior") {
 			t.Errorf("%s: %v", prior, err)
 		}

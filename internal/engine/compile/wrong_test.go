@@ -1,4 +1,4 @@
-package odes_test
+package compile_test
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -19,7 +18,7 @@ var updateWrong = flag.Bool("update-wrong", false, "write testdata/wrong.golden"
 // TestWrongPrograms checks every program of testdata/wrong. All messages are in one golden file, which
 // is meant to be read as a whole.
 func TestWrongPrograms(t *testing.T) {
-	files, err := filepath.Glob(modeltest.Path("testdata/wrong/*.ode"))
+	files, err := filepath.Glob("testdata/wrong/*.ode")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("found %d programs: %v", len(files), err)
 	}

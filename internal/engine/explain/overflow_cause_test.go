@@ -1,4 +1,4 @@
-package odes_test
+package explain_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package odes_test
+package compile_test
 
 import (
 	"math"
@@ -147,7 +147,7 @@ sens { check = fd(directions = 2, tol = 1e-6) }
 	if notYet, checked := codes(run.Warnings); notYet != 0 || checked != 0 {
 		t.Errorf("a run: %v", run.Warnings)
 	}
-	for _, o := range []odes.Setting{{"solver.steady", "arclength"}, {"solver.method", "bdf"}} {
+	for _, o := range modeltest.Settings("solver.steady", "arclength", "solver.method", "bdf") {
 		if _, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{o}}); err == nil {
 			t.Errorf("%v is not refused", o)
 		}

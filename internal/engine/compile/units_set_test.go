@@ -1,4 +1,4 @@
-package odes_test
+package compile_test
 
 import (
 	"strings"
