@@ -1,4 +1,4 @@
-package odes_test
+package sens_test
 
 import (
 	"context"
@@ -78,7 +78,7 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 			}
 			var want *odes.Sensitivities
 			for _, mode := range []string{"adjoint", "tangent", "complex"} {
-				o := odes.Options{Settings: []odes.Setting{{"sens.mode", mode}}}
+				o := odes.Options{Settings: modeltest.Settings("sens.mode", mode)}
 				s, err := m.Sensitivities(context.Background(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -208,7 +208,8 @@ sens { of = J  wrt = q }
 			t.Fatal(err)
 		}
 		for _, mode := range []string{"adjoint", "tangent"} {
-			s, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{{"sens.mode", mode}}})
+			s, err := m.Sensitivities(context.Background(),
+				odes.Options{Settings: modeltest.Settings("sens.mode", mode)})
 			if err != nil {
 				t.Fatal(err)
 			}

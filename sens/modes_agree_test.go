@@ -1,4 +1,4 @@
-package odes_test
+package sens_test
 
 import (
 	"context"

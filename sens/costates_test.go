@@ -1,9 +1,6 @@
-package odes_test
+package sens_test
 
 import (
-	"context"
-	"fmt"
-	"log"
 	"math"
 	"strings"
 	"testing"
@@ -159,22 +156,6 @@ func beside(at float64, events []odes.EventRecord) bool {
 		}
 	}
 	return false
-}
-
-func ExampleModel_Costates() {
-	m, err := odes.Parse("decay.ode", decay, odes.ParseOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	c, err := m.Costates(context.Background(), odes.Options{Of: []string{"left"}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := c.Of[0][0]
-	fmt.Printf("d %s / d %s(0) = %.5f, at the end %.0f\n", c.Objectives[0].Name, x.Name, x.Values[0],
-		x.Values[len(c.T)-1])
-	// Output:
-	// d left / d x(0) = 0.04979, at the end 1
 }
 
 // TestCostatesOfExperiments compares sums of adjoint states at the start of all runs with derivatives
