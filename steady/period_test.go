@@ -1,4 +1,4 @@
-package odes_test
+package steady_test
 
 import (
 	"encoding/json"
@@ -83,7 +83,7 @@ objective v_at_0 = initial(v)
 
 // TestPeriodicReference compares periodic steady states with closed forms and reference solutions.
 func TestPeriodicReference(t *testing.T) {
-	text, err := os.ReadFile("testdata/steady/equilibration.json")
+	text, err := os.ReadFile("testdata/equilibration.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package odes_test
+package steady_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"odes.dev/odes/internal/testing/modeltest"
 )
 
-// steadyCase is a case of testdata/steady: steady states with their derivatives, computed with many digits.
+// steadyCase is a case of steady/testdata: steady states with their derivatives, computed with many digits.
 type steadyCase struct {
 	ID         string             `json:"id"`
 	States     []string           `json:"states"`
@@ -57,7 +57,7 @@ type stateWith struct {
 }
 
 func steadyCases(t *testing.T, file string) []steadyCase {
-	text, err := os.ReadFile("testdata/steady/" + file)
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package odes_test
+package steady_test
 
 import (
 	"fmt"
