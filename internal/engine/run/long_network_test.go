@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func TestLongNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer odes.TellAlways()()
+	tellAlways(t)
 	first := odes.Progress{}
 	s, err := m.Sensitivities(context.Background(), odes.Options{
 		Wrt: []string{"k1"}, Threads: 1, Progress: func(p odes.Progress) {

@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestKeptOtherReaders(t *testing.T) {
 	}
 	var want *odes.Costates
 	for _, way := range []string{"all", "binomial(5)", "states(4)"} {
-		o := odes.Options{Settings: []odes.Setting{{"solver.checkpoint", way}}}
+		o := odes.Options{Settings: modeltest.Settings("solver.checkpoint", way)}
 		c, err := m.Costates(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"context"
@@ -60,7 +60,7 @@ objective F = final(A)
 //
 //odes:goroutines
 func TestExperiments(t *testing.T) {
-	tight := []odes.Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-12"}}
+	tight := modeltest.Settings("solver.rtol", "1e-12", "solver.atol", "1e-12")
 	parts, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestExperiments(t *testing.T) {
 		}
 		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
 			got, err := parts.Sensitivities(context.Background(),
-				odes.Options{Settings: append(tight, odes.Setting{"sens.mode", mode}), Set: set})
+				odes.Options{Settings: append(tight, odes.Setting{Key: "sens.mode", Value: mode}), Set: set})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ solver { rtol = tol  atol = tol }
 	steps := func(rtol string) int {
 		opts := odes.Options{}
 		if rtol != "" {
-			opts.Settings = []odes.Setting{{"solver.rtol", rtol}, {"solver.atol", rtol}}
+			opts.Settings = modeltest.Settings("solver.rtol", rtol, "solver.atol", rtol)
 		}
 		s, err := m.Sensitivities(t.Context(), opts)
 		if err != nil {
@@ -286,7 +286,7 @@ solver { rtol = tol  atol = tol }
 	if err != nil || v.Wrong() {
 		t.Errorf("%+v, %v", v, err)
 	}
-	s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{{"sens.error", "on"}}})
+	s, err := m.Sensitivities(t.Context(), odes.Options{Settings: modeltest.Settings("sens.error", "on")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ objective T = event_time(never, 1)
 	for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
 		s, err := m.Sensitivities(context.Background(), odes.Options{
 			Of:       []string{"T", "F"},
-			Settings: []odes.Setting{{"sens.mode", mode}},
+			Settings: modeltest.Settings("sens.mode", mode),
 		})
 		if err != nil {
 			t.Fatal(err)

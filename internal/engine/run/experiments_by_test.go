@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func TestExperimentsBy(t *testing.T) {
 		t.Errorf("the experiments are %v", names)
 	}
 	for _, mode := range []string{"adjoint", "tangent"} {
-		opts := odes.Options{Settings: []odes.Setting{{"sens.mode", mode}, {"sens.order", "2"}}}
+		opts := odes.Options{Settings: modeltest.Settings("sens.mode", mode, "sens.order", "2")}
 		got, err := by.Sensitivities(context.Background(), opts)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // TestSparse compares values and derivatives of a model with a sparse matrix with those of the same
@@ -59,10 +60,10 @@ objective V[i] = final((P @ x)[i]) for i in 1:3
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := model.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
-			{"solver.rtol", "1e-9"},
-			{"solver.atol", "1e-11"},
-		}})
+		s, err := model.Sensitivities(t.Context(), odes.Options{Settings: modeltest.Settings(
+			"solver.rtol", "1e-9",
+			"solver.atol", "1e-11",
+		)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,27 @@
-package odes_test
+package run_test
 
 import (
 	"context"
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/engine/run"
+	"odes.dev/odes/internal/testing/modeltest"
 )
+
+// tellAlways makes every step of the runs of a test report progress.
+func tellAlways(t *testing.T) {
+	before := run.TellEvery
+	run.TellEvery = -time.Nanosecond
+	t.Cleanup(func() { run.TellEvery = before })
+}
 
 // TestEveryPhaseTells runs what takes long, and expects each phase to tell how far it is.
 func TestEveryPhaseTells(t *testing.T) {
-	defer odes.TellAlways()()
+	tellAlways(t)
 	const long = `
 time t from 0 to 1500
 param a = 1, b = 2, c = 3
@@ -39,21 +49,21 @@ solver { rtol = 1e-8 }
 		phase      string
 		settings   []odes.Setting
 	}{
-		{"forward", long, "forward", []odes.Setting{{"solver.rtol", "1e-14"}, {"solver.atol", "1e-14"}}},
+		{"forward", long, "forward", modeltest.Settings("solver.rtol", "1e-14", "solver.atol", "1e-14")},
 		{"adjoint", long, "adjoint", nil},
-		{"tangent", long, "tangent", []odes.Setting{{"sens.mode", "tangent"}}},
-		{"forward sensitivities", long, "forward", []odes.Setting{{"sens.mode", "forward"}}},
-		{"complex", long, "complex", []odes.Setting{{"sens.mode", "complex"}}},
-		{"differences", long, "differences", []odes.Setting{{"sens.mode", "differences"}}},
-		{"continuous", long, "continuous", []odes.Setting{{"sens.mode", "continuous"}}},
-		{"checkpoints", long, "adjoint", []odes.Setting{{"solver.checkpoint", "binomial(5)"}}},
-		{"second", long, "second", []odes.Setting{{"sens.order", "2"}}},
+		{"tangent", long, "tangent", modeltest.Settings("sens.mode", "tangent")},
+		{"forward sensitivities", long, "forward", modeltest.Settings("sens.mode", "forward")},
+		{"complex", long, "complex", modeltest.Settings("sens.mode", "complex")},
+		{"differences", long, "differences", modeltest.Settings("sens.mode", "differences")},
+		{"continuous", long, "continuous", modeltest.Settings("sens.mode", "continuous")},
+		{"checkpoints", long, "adjoint", modeltest.Settings("solver.checkpoint", "binomial(5)")},
+		{"second", long, "second", modeltest.Settings("sens.order", "2")},
 		{"experiments", many, "experiments", nil},
-		{"second of experiments", many, "second", []odes.Setting{{"sens.order", "2"}}},
+		{"second of experiments", many, "second", modeltest.Settings("sens.order", "2")},
 		{"check", long, "check", nil},
-		{"check of the gradient", long, "check", []odes.Setting{
-			{"sens.check", "fd(directions = 1, tol = 1e-5)"}, {"sens.trust", "off"},
-		}},
+		{"check of the gradient", long, "check", modeltest.Settings(
+			"sens.check", "fd(directions = 1, tol = 1e-5)", "sens.trust", "off",
+		)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})

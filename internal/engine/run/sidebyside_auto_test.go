@@ -1,4 +1,4 @@
-package odes_test
+package run_test
 
 import (
 	"fmt"
