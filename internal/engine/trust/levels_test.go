@@ -1,4 +1,4 @@
-package odes_test
+package trust_test
 
 import (
 	"fmt"
