@@ -66,7 +66,10 @@ var sections = []struct {
 const understand = "Understand"
 
 // parents are pages whose own pages stand below them in the navigation, by what the names of these begin with.
-var parents = map[string]string{"docs/how/index": "docs/how/", "docs/from": "docs/from-"}
+var parents = map[string]string{
+	"docs/how/index": "docs/how/", "docs/from": "docs/from-", "docs/tutorial": "docs/tutorial-",
+	"docs/language": "docs/language-", "docs/architecture": "docs/architecture-",
+}
 
 // children returns the pages below a page, in order.
 func (s *site) children(parent string) (names []string) {
