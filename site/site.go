@@ -57,7 +57,8 @@ var sections = []struct {
 	{understand, []string{
 		"docs/why",
 		"docs/methods", "docs/methods-implicit", "docs/methods-linear", "docs/methods-steps", "docs/methods-events",
-		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-measured",
+		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-fits", "docs/methods-lanes",
+		"docs/methods-measured",
 		"docs/precision", "docs/stiff", "docs/families", "docs/benchmarks", "Other programs <bench/peers/README>",
 		"docs/papers", "Overview <docs/readme>", "docs/architecture", "CONTRIBUTING",
 	}},
