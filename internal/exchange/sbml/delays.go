@@ -49,7 +49,7 @@ func startOfPast(s *symbol) *element {
 }
 
 // hasDelay reports whether an expression calls delay, itself or by a function.
-func (m *Model) hasDelay(e *element) (found bool) {
+func (m latePart) hasDelay(e *element) (found bool) {
 	seen := map[*function]bool{}
 	var look func(*element)
 	look = func(e *element) {
@@ -63,20 +63,23 @@ func (m *Model) hasDelay(e *element) (found bool) {
 	return found
 }
 
+// latePart is what a model knows of earlier values.
+type latePart struct{ *Model }
+
 // unfolder writes out what reads the past.
 type unfolder struct {
-	*Model
+	latePart
 	open  map[*symbol]bool // rules that are being written out
 	count int              // of elements that were made
 }
 
 // unfold writes all expressions of a model so that nothing which reads the past is read at an earlier time.
-func (m *Model) unfold() error {
+func (m latePart) unfold() error {
 	if !m.hasDelay(m.root) {
 		return nil
 	}
 	m.solve()
-	u := &unfolder{Model: m, open: map[*symbol]bool{}}
+	u := &unfolder{latePart: m, open: map[*symbol]bool{}}
 	var wrong error
 	m.root.each(func(e *element) {
 		if e.name.Local != "math" || len(e.children) == 0 || e.children[0].name.Local == "lambda" || wrong != nil {
@@ -188,13 +191,13 @@ func ruleMath(s *symbol) *element {
 }
 
 // isFast reports whether fast reactions change a species.
-func (m *Model) isFast(s *symbol) bool {
+func (m latePart) isFast(s *symbol) bool {
 	return slices.ContainsFunc(m.fast.terms, func(t fastTerm) bool { return t.species == s })
 }
 
 // breaks reports whether an expression reads, itself or through rules, what an earlier time cannot be written around:
 // the past, rates, and species of fast reactions, which are others before the start.
-func (m *Model) breaks(e *element, seen map[*symbol]bool) (found bool) {
+func (m latePart) breaks(e *element, seen map[*symbol]bool) (found bool) {
 	if m.hasDelay(e) {
 		return true
 	}
@@ -212,7 +215,7 @@ func (m *Model) breaks(e *element, seen map[*symbol]bool) (found bool) {
 }
 
 // delay translates the call of delay.
-func (m *Model) delay(op *element, operands []*element, in scope) (expr, error) {
+func (m latePart) delay(op *element, operands []*element, in scope) (expr, error) {
 	if len(operands) != 2 {
 		return expr{}, fail(op.place, "delay has two arguments, an expression and by how much it is late")
 	}
@@ -253,7 +256,7 @@ func (m *Model) delay(op *element, operands []*element, in scope) (expr, error) 
 
 // rests reports whether an expression is a rate that does not change, or a species of fast reactions that stays what
 // these make of it.
-func (m *Model) rests(e *element) bool {
+func (m latePart) rests(e *element) bool {
 	if isRate(e) {
 		s := m.symbols[e.children[1].text]
 		return s == nil || m.goesOn(s)
@@ -267,7 +270,7 @@ func (m *Model) rests(e *element) bool {
 }
 
 // restsText reports whether a text has no name of what changes.
-func (m *Model) restsText(text string) bool {
+func (m latePart) restsText(text string) bool {
 	names := notName().Split(text, -1)
 	return !slices.ContainsFunc(m.fast.pools, func(p *pool) bool { return slices.Contains(names, p.name) }) &&
 		!slices.ContainsFunc(m.fast.kept, func(k *keptAmount) bool { return slices.Contains(names, k.name) }) &&
@@ -277,7 +280,7 @@ func (m *Model) restsText(text string) bool {
 }
 
 // goesOn reports whether the rate of a symbol does not change along a run.
-func (m *Model) goesOn(s *symbol) bool {
+func (m latePart) goesOn(s *symbol) bool {
 	if s.rule != nil {
 		return m.known(s.rule.math(), s.locals)
 	}
@@ -293,7 +296,7 @@ type early struct {
 }
 
 // start translates what gives a value at the start.
-func (m *Model) start(e *element, in scope) (expr, error) {
+func (m latePart) start(e *element, in scope) (expr, error) {
 	if m.early == nil {
 		m.early = &early{open: map[*symbol]bool{}}
 		defer func() { m.early = nil }()
@@ -302,7 +305,7 @@ func (m *Model) start(e *element, in scope) (expr, error) {
 }
 
 // before is an expression at a time before the start.
-func (m *Model) before(e *element, locals scope, clock expr) (v expr, err error) {
+func (m latePart) before(e *element, locals scope, clock expr) (v expr, err error) {
 	time, outer := m.clock, m.early
 	m.clock, m.early = clock.in(bindAtom), &early{locals: locals, open: outer.open}
 	defer func() { m.clock, m.early = time, outer }()
@@ -326,14 +329,15 @@ func (m *Model) before(e *element, locals scope, clock expr) (v expr, err error)
 }
 
 // valueBefore is the value of a symbol at a time before the start.
-func (m *Model) valueBefore(s *symbol, clock expr) (v expr, err error) {
+func (m latePart) valueBefore(s *symbol, clock expr) (v expr, err error) {
 	switch {
 	case m.constant(s):
 		return atom(s.name, false), nil
 	case s.startName != "":
 		return atom(s.startName, false), nil
 	case s.kind == alg:
-		return v, fail(s.of.place, "the value of %s before the start is asked for, and an algebraic rule gives it", s.id)
+		return v, fail(s.of.place, "the value of %s before the start is asked for, and an algebraic rule gives it",
+			s.id)
 	case m.early.open[s]:
 		return v, fail(s.of.place, "the value of %s before the start follows from itself", s.id)
 	}
@@ -368,7 +372,7 @@ func (e expr) closed() expr {
 }
 
 // past is what a state, or what stores it, is before the start; ok is false where that is the value at the start.
-func (m *Model) past(s *symbol) (v expr, ok bool, err error) {
+func (m latePart) past(s *symbol) (v expr, ok bool, err error) {
 	if !m.late[s] || !m.startMoves(s, map[*symbol]bool{}) {
 		return v, false, nil
 	}
@@ -385,7 +389,7 @@ func (m *Model) past(s *symbol) (v expr, ok bool, err error) {
 }
 
 // startMoves reports whether the value of a symbol before the start depends on time.
-func (m *Model) startMoves(s *symbol, seen map[*symbol]bool) bool {
+func (m latePart) startMoves(s *symbol, seen map[*symbol]bool) bool {
 	if seen[s] || s.startName != "" || s.set != nil || m.constant(s) {
 		return false
 	}
@@ -409,7 +413,7 @@ func (m *Model) startMoves(s *symbol, seen map[*symbol]bool) bool {
 }
 
 // readLate finds what is read at earlier times, and makes states of what is not one but has earlier values.
-func (m *Model) readLate() error {
+func (m latePart) readLate() error {
 	m.late = map[*symbol]bool{}
 	var take func(e *element, locals scope)
 	add := func(s *symbol) {
@@ -463,7 +467,7 @@ func (m *Model) readLate() error {
 
 // solve solves algebraic rules for what they determine, where that is in them once, times a number, and nowhere in what
 // else they read: earlier values are known of what is made of states and time.
-func (m *Model) solve() {
+func (m latePart) solve() {
 	for _, r := range m.root.list("listOfRules") {
 		if r.name.Local != "algebraicRule" || r.math() == nil {
 			continue
@@ -496,7 +500,7 @@ func (m *Model) solve() {
 }
 
 // linear takes an expression, times a number, apart: by times a symbol, and a sum of what does not read it itself.
-func (m *Model) linear(e *element, s *symbol, times float64) (by float64, rest []*element, ok bool) {
+func (m latePart) linear(e *element, s *symbol, times float64) (by float64, rest []*element, ok bool) {
 	if !slices.Contains(m.reads(e, nil), s) {
 		switch times {
 		case 1:
@@ -548,7 +552,7 @@ func (m *Model) linear(e *element, s *symbol, times float64) (by float64, rest [
 }
 
 // follows reports whether an expression reads a symbol, itself or through rules.
-func (m *Model) follows(e *element, of *symbol, seen map[*symbol]bool) bool {
+func (m latePart) follows(e *element, of *symbol, seen map[*symbol]bool) bool {
 	return slices.ContainsFunc(m.reads(e, nil), func(s *symbol) bool {
 		if s == of || s.kind == alg { // of another one nobody knows
 			return true

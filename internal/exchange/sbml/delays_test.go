@@ -51,10 +51,16 @@ func TestDelays(t *testing.T) {
 			}
 			return 5
 		}},
-		{"delays of delays", "x = 0; x' = 1; a := delay(x, 0.4) + time; y := delay(a, 0.5) - x", func(t float64) float64 {
+		{"delays of delays", "x = 0; x' = 1; a := delay(x, 0.4) + time; y := delay(a, 0.5) - x", func(
+			t float64,
+		) float64 {
 			return step(t-0.9) + t - 0.5 - t
 		}},
-		{"constant", "x = 0; x' = 0; k = 3; a := delay(k, 1); y := delay(a*k, 0.3) + x", func(float64) float64 { return 9 }},
+		{"constant", "x = 0; x' = 0; k = 3; a := delay(k, 1); y := delay(a*k, 0.3) + x", func(
+			float64,
+		) float64 {
+			return 9
+		}},
 		{"present", "x = 0; x' = 1; y := delay(x, 0)", step},
 		{"moving", "x = 0; x' = 1; y := delay(x, time/3)", func(t float64) float64 { return t - t/3 }},
 		{
@@ -67,7 +73,9 @@ func TestDelays(t *testing.T) {
 			}
 			return -2
 		}},
-		{"condition", "x = 0; x' = 1; a := piecewise(1, delay(x, 0.2) > 1.1, 0); y := delay(a, 0.5)", func(t float64) float64 {
+		{"condition", "x = 0; x' = 1; a := piecewise(1, delay(x, 0.2) > 1.1, 0); y := delay(a, 0.5)", func(
+			t float64,
+		) float64 {
 			if t < 1.8 {
 				return 0
 			}
@@ -137,7 +145,8 @@ func TestDelaysOfNetworks(t *testing.T) {
 		},
 		// Before, the amount in it is 4·(1 + t).
 		{
-			"past in a volume", "compartment V; species S in V; V = 4; V' = 1; S = 1 + time; J: -> S| 1; y := delay(S, 0.5)",
+			"past in a volume",
+			"compartment V; species S in V; V = 4; V' = 1; S = 1 + time; J: -> S| 1; y := delay(S, 0.5)",
 			func(t float64) float64 {
 				if t < 0.5 {
 					return t + 0.5
@@ -162,7 +171,8 @@ func TestDelaysOfNetworks(t *testing.T) {
 		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-			check(t, "model m\n var y\n"+strings.ReplaceAll(strings.ReplaceAll(c.text, "; ", "\n"), "|", ";")+"\nend\n", c.want)
+			lines := strings.NewReplacer("; ", "\n", "|", ";").Replace(c.text)
+			check(t, "model m\n var y\n"+lines+"\nend\n", c.want)
 		})
 	}
 }

@@ -502,7 +502,7 @@ func (m *Model) applied(op *element, operands []*element, in scope) (expr, error
 		}
 		return m.rateOf(operands[0], in)
 	case "delay":
-		return m.delay(op, operands, in)
+		return latePart{m}.delay(op, operands, in)
 	}
 	return expr{}, fail(op.place, "odes has nothing like %s", url)
 }

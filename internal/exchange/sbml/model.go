@@ -273,7 +273,7 @@ func (m *Model) read() error {
 	}
 	for _, step := range []func() error{
 		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
-		m.algebraic, m.unfold, m.fast.equilibria, m.classify, m.readLate,
+		m.algebraic, latePart{m}.unfold, m.fast.equilibria, m.classify, latePart{m}.readLate,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -483,8 +483,8 @@ func (m *Model) declareReactions() error {
 		s.kind = let
 		for _, side := range sides {
 			for _, ref := range r.list(side) {
-				if ref.attr("id") == "" && m.hasDelay(ref.child("stoichiometryMath")) {
-					ref.Set("id", m.freeID(ref.attr("species")+"_stoichiometry"))
+				if ref.attr("id") == "" && (latePart{m}).hasDelay(ref.child("stoichiometryMath")) {
+					ref.Set("id", freeID(m.root, ref.attr("species")+"_stoichiometry"))
 				}
 				if ref.attr("id") == "" {
 					continue
@@ -505,17 +505,16 @@ func (m *Model) declareReactions() error {
 	return nil
 }
 
-// freeID returns an id that the model does not have.
-func (m *Model) freeID(id string) string {
-	for m.hasID(id) {
+// freeID returns an id that nothing in a model has.
+func freeID(model *element, id string) string {
+	has := func() (found bool) {
+		model.each(func(e *element) { found = found || e.attr("id") == id })
+		return found
+	}
+	for has() {
 		id += "_"
 	}
 	return id
-}
-
-func (m *Model) hasID(id string) (found bool) {
-	m.root.each(func(e *element) { found = found || e.attr("id") == id })
-	return found
 }
 
 // find returns the symbol whose id is an attribute of e.

@@ -247,7 +247,7 @@ func Restart(m *Model, changed, keep func(id string) bool) (jumps []string, err 
 				in[r.id] = start.number()
 			}
 			if err == nil {
-				v, err = m.start(from.math(), in)
+				v, err = latePart{m}.start(from.math(), in)
 			}
 		}
 		values[s] = v.number()

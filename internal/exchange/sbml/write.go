@@ -129,7 +129,7 @@ func (m *Model) writeValues(w *writer) {
 				continue
 			}
 			w.Item("%s %s = %s", word, name, w.of(m.startOf(s)).number().text)
-			if v, moves, err := m.past(s); moves {
+			if v, moves, err := (latePart{m}).past(s); moves {
 				w.Item("past %s = %s", name, w.of(v, err).text)
 			}
 		}
@@ -164,7 +164,7 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 	case s.set != nil: // Define
 		v, byAmount = atom("("+s.set.text+")", false), s.isAmount
 	case s.start != nil:
-		v, err = m.start(s.start.math(), nil)
+		v, err = latePart{m}.start(s.start.math(), nil)
 		byAmount = s.isAmount
 	case s.value != "":
 		v, err = literal(s.value, s.of)

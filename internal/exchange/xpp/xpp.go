@@ -68,7 +68,8 @@ func (l line) at() sbml.Place { return sbml.At(l.start, l.end) }
 func Translate(from *source.File, list *diag.List) *source.File {
 	f := &file{
 		source: from, list: list, model: sbml.New(sbml.At(0, 0), "model"), parts: map[string]*sbml.Element{},
-		names: map[string]bool{}, starts: map[string]*sbml.Element{}, pasts: map[string]*sbml.Element{}, functions: map[string]int{}, to: "20",
+		names: map[string]bool{}, starts: map[string]*sbml.Element{}, pasts: map[string]*sbml.Element{},
+		functions: map[string]int{}, to: "20",
 	}
 	if !f.read() {
 		return nil
