@@ -21,8 +21,8 @@ import (
 // are few, by mostWork. Those that move no causes apart are where these are at most mostBeside.
 const mostNearby, mostWork, mostBeside = 8, 8e5, 1e5
 
-// The others are moved together, in so many directions in which each has its own part. Where derivatives are the same on
-// both sides of these, they are on both sides of each variable but by chance: what a direction crosses changes
+// The others are moved together, in so many directions in which each has its own part. Where derivatives are the same
+// on both sides of these, they are on both sides of each variable but by chance: what a direction crosses changes
 // derivatives by all variables that move it. This is done where states times steps are at most mostTogether.
 const directions, mostTogether = 3, 1e6
 
@@ -114,8 +114,8 @@ func (n *neighbours) prepare(sizes []float64) error {
 	return nil
 }
 
-// together compares derivatives by columns with runs on both sides that all of them have moved, and notes which continue
-// to these.
+// together compares derivatives by columns with runs on both sides that all of them have moved, and notes which
+// continue to these.
 func (n *neighbours) together(ctx context.Context, list []int) error {
 	steps := make([]float64, n.columns)
 	for direction := range directions {

@@ -45,8 +45,8 @@ type Fold struct {
 	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
 	// most.
 	Smooth bool
-	// Rounded tells that rounding has decided what happens there, so that no run beside tells what else may: derivatives
-	// by all columns are of what did.
+	// Rounded tells that rounding has decided what happens there, so that no run beside tells what else may:
+	// derivatives by all columns are of what did.
 	Rounded bool
 	// Meets tells that things come together there, so that second derivatives may jump.
 	Meets bool

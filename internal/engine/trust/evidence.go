@@ -103,7 +103,8 @@ func (s *Result) isSided(i, k int) bool {
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
 func (s *Result) isBent(i, k int) bool {
-	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k) && !s.compared(k)
+	at := i*s.Columns + k
+	return s.Bent != nil && s.Bent[at] && (s.Rounded != nil && s.Rounded[at] || !s.decided(i, k) && !s.compared(k))
 }
 
 // decided reports whether both sides of the derivative of value i by column k are known.

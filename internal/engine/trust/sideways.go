@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Sideways are runs at two distances on one side of variables: Near, and Far at twice the distance. Noise is the part of
-// values within which they agree with derivatives.
+// Sideways are runs at two distances on one side of variables: Near, and Far at twice the distance. Noise is the part
+// of values within which they agree with derivatives.
 type Sideways struct {
 	Near, Far result.Sensitivities
 	Noise     float64
