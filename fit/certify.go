@@ -245,7 +245,7 @@ func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64)
 	if s.Errors == nil || p.kinks || p.model.ReadsLargest(p.settings.Objective) { // the derivatives of kinks jump
 		return sum
 	}
-	for i, by := range p.moves(x) {
+	for i, by := range matrices(p).moves(x) {
 		e := 0.0
 		for _, m := range by {
 			e += math.Abs(float64(s.Errors[m.column] * m.slope))

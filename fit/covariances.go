@@ -25,16 +25,22 @@ type block struct {
 // part returns the coordinates of the block.
 func (b *block) part(x []float64) []float64 { return x[b.first : b.first+b.Size()] }
 
-// addBlock adds the coordinates of a matrix.
-func (p *problem) addBlock(i int, values []float64, lo, hi float64, l *diag.List) {
+// matrices is what a problem knows of its blocks.
+type matrices struct{ *problem }
+
+// add adds the coordinates of what is a matrix of covariances. It reports whether it is one.
+func (p matrices) add(i int, values []float64, lo, hi float64, l *diag.List) bool {
 	v := p.settings.Over[i]
+	if len(v.Shape) != 2 || !slices.Contains(p.model.Covariances(), v.Name) {
+		return false
+	}
 	n := v.Shape[0]
 	w := slices.Clone(values[v.Offset : v.Offset+v.Size()])
 	pattern, err := spd.New(n, w)
 	if err != nil {
 		l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for from its values: it is a matrix of "+
 			"covariances of random effects, and %s", v.Name, err)
-		return
+		return true
 	}
 	b := &block{Pattern: pattern, variable: i, column: v.Offset, first: len(p.coords), start: w}
 	p.blocks = append(p.blocks, b)
@@ -48,6 +54,7 @@ func (p *problem) addBlock(i int, values []float64, lo, hi float64, l *diag.List
 		p.coords = append(p.coords, c)
 		p.start = append(p.start, x)
 	}
+	return true
 }
 
 // move is the derivative of an element of what is searched for by a coordinate.
@@ -57,7 +64,7 @@ type move struct {
 }
 
 // moves returns which elements move with each coordinate at x.
-func (p *problem) moves(x []float64) [][]move {
+func (p matrices) moves(x []float64) [][]move {
 	list := make([][]move, len(x))
 	for k := range x {
 		if c := &p.coords[k]; c.block == nil {
@@ -107,7 +114,7 @@ func pullTwice(sign float64, h []float64, columns int, a, b []move) float64 {
 }
 
 // bend adds to a Hessian what the scales of blocks bend, given derivatives by elements, times sign.
-func (p *problem) bend(sign float64, row, x, h []float64) {
+func (p matrices) bend(sign float64, row, x, h []float64) {
 	n := len(x)
 	for _, b := range p.blocks {
 		_, _, curves := b.Derivatives(b.part(x))
@@ -124,7 +131,7 @@ func (p *problem) bend(sign float64, row, x, h []float64) {
 }
 
 // spread makes the covariance of values from that of their coordinates, [n][n].
-func (p *problem) spread(x, cov []float64) []float64 {
+func (p matrices) spread(x, cov []float64) []float64 {
 	n := len(x)
 	j := make([]float64, n*n)
 	for k := range x {
@@ -181,7 +188,7 @@ type Covariances struct {
 }
 
 // covariances tells matrices as standard deviations and correlations, given the covariance of the estimates; nil: none.
-func (p *problem) covariances(x, spread []float64, z float64) (list []Covariances) {
+func (p matrices) covariances(x, spread []float64, z float64) (list []Covariances) {
 	none := func(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 	for _, b := range p.blocks {
 		n := b.N
@@ -231,7 +238,7 @@ func (p *problem) covariances(x, spread []float64, z float64) (list []Covariance
 }
 
 // outside warns of elements that lie outside of the bounds of the text: a search cannot keep these.
-func (p *problem) outside(out *Result) {
+func (p matrices) outside(out *Result) {
 	for i := range p.coords {
 		c := &p.coords[i]
 		if c.block == nil {

@@ -403,7 +403,7 @@ func noValue(s *odes.Sensitivities) error {
 // gather writes row i of the gradient of s, by coordinates.
 func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []float64) {
 	row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
-	for k, by := range e.p.moves(x) {
+	for k, by := range (matrices{e.p}).moves(x) {
 		to[k] = pull(sign, row, by)
 	}
 }
@@ -412,7 +412,7 @@ func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []f
 func (e *evaluator) curvature(s *odes.Sensitivities, sign float64, x, grad, to []float64) {
 	n := len(x)
 	h := s.Second(0)
-	moves := e.p.moves(x)
+	moves := matrices{e.p}.moves(x)
 	for i := range n {
 		for j := range n {
 			to[i*n+j] = pullTwice(sign, h, s.Columns, moves[i], moves[j])
@@ -421,7 +421,7 @@ func (e *evaluator) curvature(s *odes.Sensitivities, sign float64, x, grad, to [
 			to[i*n+i] += grad[i]
 		}
 	}
-	e.p.bend(sign, s.Gradient[:s.Columns], x, to)
+	matrices{e.p}.bend(sign, s.Gradient[:s.Columns], x, to)
 }
 
 // noise is the estimated error of a value of the objective.
@@ -528,7 +528,7 @@ func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []floa
 				gradient[k] += float64(by * v)
 			}
 		}
-		moves := p.moves(x)
+		moves := matrices{p}.moves(x)
 		for i := range n {
 			for j := range n {
 				h[i*n+j] = pullTwice(1, all, s.Columns, moves[i], moves[j])
@@ -537,7 +537,7 @@ func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []floa
 				h[i*n+i] += pull(1, gradient, moves[i])
 			}
 		}
-		p.bend(1, gradient, x, h)
+		matrices{p}.bend(1, gradient, x, h)
 		return nil
 	}
 	return curve, n*(len(of)+1) <= columns

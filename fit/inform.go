@@ -399,10 +399,10 @@ func (p *problem) estimates(m *minimum, out *Result) {
 	values := p.values(m.x)
 	var spread []float64
 	if len(p.blocks) > 0 && m.cov != nil {
-		spread = p.spread(m.x, m.cov)
+		spread = matrices{p}.spread(m.x, m.cov)
 	}
 	if out.Population != nil {
-		out.Population.Covariances = p.covariances(m.x, spread, z)
+		out.Population.Covariances = matrices{p}.covariances(m.x, spread, z)
 	}
 	for i := range p.coords {
 		c := &p.coords[i]
@@ -441,7 +441,7 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		}
 		out.Estimates = append(out.Estimates, x)
 	}
-	p.outside(out)
+	matrices{p}.outside(out)
 }
 
 // quantile returns how many standard errors an interval reaches to each side.

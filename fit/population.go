@@ -89,7 +89,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	var cross, sandwich []float64
 	if likelihood {
 		products := make([]float64, k*k)
-		moves := p.moves(m.x)
+		moves := matrices{p}.moves(m.x)
 		for i := range list.Subjects {
 			g := make([]float64, k)
 			for a, j := range m.keep {
@@ -118,7 +118,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 		if by.cov == nil || len(p.blocks) == 0 {
 			continue
 		}
-		spread := p.spread(m.x, widened(by.cov, n, m.keep))
+		spread := matrices{p}.spread(m.x, widened(by.cov, n, m.keep))
 		for j := range p.coords {
 			if p.coords[j].block != nil {
 				by.to[j] = math.Sqrt(spread[j*n+j])
@@ -136,7 +136,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 		out.Correlation[i] = slices.Repeat([]float64{math.NaN()}, n)
 	}
 	if len(p.blocks) > 0 {
-		chosen = sub(p.spread(m.x, m.cov), n, m.keep)
+		chosen = sub(matrices{p}.spread(m.x, m.cov), n, m.keep)
 	}
 	for a, i := range m.keep {
 		for b, j := range m.keep {

@@ -388,8 +388,9 @@ func TestBlock(t *testing.T) {
 	}
 	c := &r.Population.Covariances[0]
 	for i, pair := range [][2]float64{{c.SD[0], c.SDErr[0]}, {c.SD[1], c.SDErr[1]}, {c.R[2], c.RErr[2]}} {
-		if math.Abs(pair[0]-blockSpread[i][0]) > 1e-6*blockSpread[i][1] || math.Abs(pair[1]/blockSpread[i][1]-1) > 1e-3 {
-			t.Errorf("%v, not %v", pair, blockSpread[i])
+		want := blockSpread[i]
+		if math.Abs(pair[0]-want[0]) > 1e-6*want[1] || math.Abs(pair[1]/want[1]-1) > 1e-3 {
+			t.Errorf("%v, not %v", pair, want)
 		}
 	}
 	set := r.Assignments()
@@ -415,7 +416,8 @@ func TestBlockStarts(t *testing.T) {
 		"[[0.1, 0], [0, 0]]":         "it is not positive definite",
 		"[[0.1, 0], [0, 0.1]]":       "",
 	} {
-		p, err := newProblem(populationModel(t, strings.Replace(blockText, "[[0.1, 0.01], [0.01, 0.1]]", text, 1)), Options{})
+		text = strings.Replace(blockText, "[[0.1, 0.01], [0.01, 0.1]]", text, 1)
+		p, err := newProblem(populationModel(t, text), Options{})
 		switch {
 		case want != "":
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -463,7 +465,8 @@ var (
 		{0.023714504504307236, 0.010436179644277456},
 	}
 	blockSpread = [][2]float64{
-		{0.2497730583376671, 0.04620665998523626}, {0.15399514441795636, 0.0338847685221579},
+		{0.2497730583376671, 0.04620665998523626},
+		{0.15399514441795636, 0.0338847685221579},
 		{-0.02350512359127809, 0.29232170206316826},
 	}
 )

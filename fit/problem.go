@@ -147,8 +147,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 				"leave it out of fit.over, or give it other bounds", v.String(), diag.Number(lo))
 			continue
 		}
-		if len(v.Shape) == 2 && slices.Contains(m.Covariances(), v.Name) {
-			p.addBlock(i, values, lo, hi, &l)
+		if (matrices{p}).add(i, values, lo, hi, &l) {
 			continue
 		}
 		for k := range v.Size() {

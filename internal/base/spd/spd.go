@@ -29,7 +29,8 @@ func New(n int, w []float64) (*Pattern, error) {
 		for j := range n {
 			p.at[i*n+j] = -1
 			if a, b := w[i*n+j], w[j*n+i]; j < i && math.Abs(a-b) > 1e-12*(math.Abs(a)+math.Abs(b)) {
-				return nil, fmt.Errorf("it is not symmetric: [%d,%d] is %g, and [%d,%d] is %g", i+1, j+1, a, j+1, i+1, b)
+				return nil, fmt.Errorf("it is not symmetric: [%d,%d] is %g, and [%d,%d] is %g", i+1, j+1, a, j+1,
+					i+1, b)
 			}
 			if j < i && w[i*n+j] != 0 || i == j {
 				p.at[i*n+j] = len(p.row)

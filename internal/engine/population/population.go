@@ -65,8 +65,8 @@ type Method struct {
 	// Step is the distance of differences along random effects, in units of their posterior deviations; 0: 0.01.
 	// Only the third derivatives of Laplace's method, agq and imp are differences, of exact second ones.
 	Step float64
-	// Near is where a mode is known to be, nearly; nil for nowhere. Then no others are looked for. It is for differences
-	// of gradients alone: a value is that of a search from zero.
+	// Near is where a mode is known to be, nearly; nil for nowhere. Then no others are looked for. It is for
+	// differences of gradients alone: a value is that of a search from zero.
 	Near []float64
 }
 
