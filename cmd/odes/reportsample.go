@@ -14,7 +14,7 @@ import (
 // drawn draws from the posterior. Unless params are at estimates, all that follows is at the draw in the middle.
 func (r *reporter) drawn(fitted bool) (*analysis.Result, error) {
 	values := analysis.Values{}
-	if len(r.model.Observations()) > 0 {
+	if len(r.model.Observations()) > 0 && analysis.Predictable(r.model, r.opts) {
 		values["predictive"] = "on"
 	}
 	result, err := compute(r.call, r.opts, func(o odes.Options) (*analysis.Result, error) {

@@ -22,6 +22,7 @@ import (
 	"odes.dev/odes/internal/front/predictive"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/simulate"
 )
 
@@ -83,6 +84,10 @@ var sample = &Row{
 
 // sampled draws, and says how the result is written.
 func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bool) (*Result, error) {
+	if predict && !Predictable(m, o.Options) {
+		return nil, Wrongf("there is no --predictive for draws without the random effects (%s) of subjects: draw them, "+
+			"too, by --sample.random=draw", strings.Join(m.RandomEffects(), ", "))
+	}
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {
 		return nil, err
@@ -134,6 +139,15 @@ func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bo
 			return f.Tables(w, h, tables(true), opts)
 		},
 	}, nil
+}
+
+// Predictable reports whether draws predict the data of a model: of a population they need random effects.
+func Predictable(m *odes.Model, o odes.Options) bool {
+	if len(m.RandomEffects()) == 0 {
+		return true
+	}
+	var s keys.Sample
+	return m.ReadSettings("sample", o, &s) == nil && s.Random == "draw"
 }
 
 // priorTable has as many draws from the priors of what was drawn as there are of the posterior; nil without priors.

@@ -107,6 +107,9 @@ func drawLevels(t *testing.T, text string, set ...odes.Setting) (*posterior.Resu
 // TestRandomEffectsDrawn: means and standard deviations of params and of the effects of each subject beside the closed
 // form.
 func TestRandomEffectsDrawn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r, err := drawLevels(t, levels)
 	if err != nil {
 		t.Fatal(err)
