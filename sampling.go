@@ -55,7 +55,7 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 		return out, m, err
 	}
 	if out.Random == "draw" && l.Err() == nil {
-		if m, err = m.withRest(&out, &l); err != nil {
+		if m, err = withRest(m, &out, &l); err != nil {
 			return out, m, err
 		}
 	}
@@ -116,13 +116,13 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 	}
 	if len(checked.Randoms) > 0 {
 		for _, o := range checked.Objectives {
-			if is, err := m.is(o.Name, text); is || err != nil {
+			if is, err := written(m, o.Name, text); is || err != nil {
 				s.Objective = o.Name
 				return m, err
 			}
 		}
 	}
-	s.Objective = m.free("posterior")
+	s.Objective = free(m, "posterior")
 	whole, err := m.again("objective "+s.Objective+" = "+text, nil)
 	if err != nil {
 		return m, err
@@ -132,7 +132,7 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 
 // withRest returns a model with an objective that is the negative logarithm of the priors: that of the likelihood with
 // random effects that are drawn is computed subject by subject.
-func (m *Model) withRest(s *SampleSettings, l *diag.List) (*Model, error) {
+func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
 	checked := m.engine.Checked
 	at := slices.IndexFunc(checked.Objectives, func(o *model.Objective) bool { return o.Name == s.Objective })
 	o := checked.Objectives[at]
@@ -148,23 +148,23 @@ func (m *Model) withRest(s *SampleSettings, l *diag.List) (*Model, error) {
 	if l.Err() != nil {
 		return m, nil
 	}
-	if is, err := m.is(s.Objective, "nll()"); is || err != nil {
+	if is, err := written(m, s.Objective, "nll()"); is || err != nil {
 		return m, err
 	}
 	is := false
 	var err error
 	if len(checked.Priors) > 0 {
-		is, err = m.is(s.Objective, "nll() - log_prior()")
+		is, err = written(m, s.Objective, "nll() - log_prior()")
 	}
 	if err != nil {
 		return m, err
 	}
 	if !is {
-		l.Errorf(CodeNoSuchRun, o.Span, "random = draw is for objectives that are nll() - log_prior(), or nll(), and %s "+
-			"is written otherwise: its density with random effects is not known", o.Name)
+		l.Errorf(CodeNoSuchRun, o.Span, "random = draw is for objectives that are nll() - log_prior(), or nll(), and "+
+			"%s is written otherwise: its density with random effects is not known", o.Name)
 		return m, nil
 	}
-	s.Rest = m.free("rest")
+	s.Rest = free(m, "rest")
 	whole, err := m.again("objective "+s.Rest+" = -log_prior()", nil)
 	if err != nil {
 		return m, err
@@ -173,7 +173,7 @@ func (m *Model) withRest(s *SampleSettings, l *diag.List) (*Model, error) {
 }
 
 // free returns a name that the model does not have.
-func (m *Model) free(name string) string {
+func free(m *Model, name string) string {
 	symbols, err := m.Symbols(nil)
 	for err == nil && slices.ContainsFunc(symbols, func(x Symbol) bool { return x.Name == name }) {
 		name += "_"
@@ -181,9 +181,9 @@ func (m *Model) free(name string) string {
 	return name
 }
 
-// is reports whether an objective is what a text says: populations have no Terms.
-func (m *Model) is(objective, text string) (bool, error) {
-	name := m.free("text")
+// written reports whether an objective is what a text says: populations have no Terms.
+func written(m *Model, objective, text string) (bool, error) {
+	name := free(m, "text")
 	whole, err := m.again("objective "+name+" = "+text, nil)
 	if err != nil {
 		return false, err
@@ -193,7 +193,7 @@ func (m *Model) is(objective, text string) (bool, error) {
 		return false, err
 	}
 	shared := map[string]string{} // what stands in several places has a name of its own, which differs
-	written := func(name string) string {
+	value := func(name string) string {
 		for line := range strings.SplitSeq(b.String(), "\n") {
 			line = strings.TrimSpace(line)
 			if name, value, found := strings.Cut(line, " = "); found && strings.HasPrefix(line, "%") {
@@ -210,8 +210,8 @@ func (m *Model) is(objective, text string) (bool, error) {
 		}
 		return ""
 	}
-	value := written(objective)
-	return value != "" && value == written(name), nil
+	of := value(objective)
+	return of != "" && of == value(name), nil
 }
 
 // inPlace are names of what stands in several places.

@@ -85,8 +85,8 @@ var sample = &Row{
 // sampled draws, and says how the result is written.
 func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bool) (*Result, error) {
 	if predict && !Predictable(m, o.Options) {
-		return nil, Wrongf("there is no --predictive for draws without the random effects (%s) of subjects: draw them, "+
-			"too, by --sample.random=draw", strings.Join(m.RandomEffects(), ", "))
+		return nil, Wrongf("there is no --predictive for draws without the random effects (%s) of subjects: draw "+
+			"them, too, by --sample.random=draw", strings.Join(m.RandomEffects(), ", "))
 	}
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {

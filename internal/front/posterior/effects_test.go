@@ -44,7 +44,8 @@ func levelsExact() (mean, sd [8]float64) {
 	var cells []cell
 	for a := range n {
 		for b := range n {
-			lo, ls := math.Log(0.08)+math.Log(5/0.08)*(float64(a)+0.5)/n, math.Log(0.05)+math.Log(4/0.05)*(float64(b)+0.5)/n
+			lo := math.Log(0.08) + math.Log(5/0.08)*(float64(a)+0.5)/n
+			ls := math.Log(0.05) + math.Log(4/0.05)*(float64(b)+0.5)/n
 			omega, s := math.Exp(lo), math.Exp(ls)
 			c := cell{log: -lo*lo/0.98 - (ls+1)*(ls+1)/0.98}
 			precision, sum, square := 1/9.0, 0.0, 0.0

@@ -251,7 +251,8 @@ func (p *problem) warn(r *Result) {
 	}
 	if list := p.model.RandomEffects(); len(list) > 0 && p.settings.Random != "draw" {
 		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and "+
-			"draws are of the params of the population (--sample.random=draw: those of each subject, too)", several(list))
+			"draws are of the params of the population (--sample.random=draw: those of each subject, too)",
+			several(list))
 	}
 }
 

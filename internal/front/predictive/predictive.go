@@ -92,8 +92,8 @@ func Run(ctx context.Context, m *odes.Model, d Draws, opts Options) (*Result, er
 		return nil, fmt.Errorf("there are no draws")
 	}
 	if list := m.RandomEffects(); len(list) > 0 && len(d.Of) == 0 {
-		return nil, fmt.Errorf("the draws have no random effects (%s), without which nothing is known of the data of a "+
-			"subject: draw them, too, by --sample.random=draw", strings.Join(list, ", "))
+		return nil, fmt.Errorf("the draws have no random effects (%s), without which nothing is known of the data of "+
+			"a subject: draw them, too, by --sample.random=draw", strings.Join(list, ", "))
 	}
 	var first []odes.Assignment // what can be set later must be set at first
 	for i, name := range d.Names {
@@ -221,8 +221,8 @@ func (p *predictor) findSubjects(c *odes.Comparison) error {
 	has := make([]bool, len(p.subjects))
 	for _, e := range p.draws.Of {
 		if e.Subject < 1 || e.Subject > len(has) {
-			return fmt.Errorf("the draws have random effects of subject %d, and the model has data of %d subjects: they "+
-				"are draws of another model", e.Subject, len(has))
+			return fmt.Errorf("the draws have random effects of subject %d, and the model has data of %d subjects: "+
+				"they are draws of another model", e.Subject, len(has))
 		}
 		has[e.Subject-1] = true
 	}
