@@ -70,8 +70,8 @@ var sample = Block{
 		},
 		{
 			Key: "random", Kind: Word, Words: []string{"integrate", "draw"}, Default: "integrate",
-			Doc: "what becomes of the random effects of a population: the likelihood is integrated over them, unless " +
-				"said otherwise; `draw`: they are drawn with the params, those of each subject",
+			Doc: "what becomes of the random effects of a population. `integrate` unless said otherwise: the " +
+				"likelihood is integrated over them; `draw`: those of each subject are drawn with the params",
 		},
 	},
 }
