@@ -207,6 +207,21 @@ func TestFastRefused(t *testing.T) {
 			t.Errorf("%q, not %q\n%s", message, c[1], got)
 		}
 	}
+	// With none of what a law needs and makes, nothing happens by the law.
+	text := wrap(before + one(product("k", "A", "B")))
+	for amount, want := range map[string]string{"0": "its law needs B, which it makes", "0.1": ""} {
+		none := strings.Replace(text, `id="B" compartment="c" initialAmount="1"`,
+			`id="B" compartment="c" initialAmount="`+amount+`"`, 1)
+		if _, message := translate("m", none, sbml.Options{}); !strings.Contains(message, want) ||
+			want == "" && message != "" {
+			t.Errorf("with %s of B: %q", amount, message)
+		}
+	}
+	started := strings.Replace(text, "<listOfReactions>", `<listOfInitialAssignments><initialAssignment symbol="B">`+
+		maths("<ci>k</ci>")+`</initialAssignment></listOfInitialAssignments><listOfReactions>`, 1)
+	if got, message := translate("m", started, sbml.Options{}); !strings.Contains(got, "assert k > 0") {
+		t.Errorf("%q\n%s", message, got)
+	}
 }
 
 // TestSlow changes the mark of fast reactions, and no other byte.

@@ -325,6 +325,9 @@ func (m *fastPart) used(r *fastReaction, law *element, alone bool) (ending, *sym
 	if len(ends[0])+len(ends[1]) == 0 {
 		return nil, nil, m.unclear(r.symbol, "and no species that it changes is in its law")
 	}
+	if err := m.begins(r, t, ends); err != nil {
+		return nil, nil, err
+	}
 	end := func(pivot *symbol, backward int) expr {
 		if len(ends[backward]) == 0 {
 			return atom("nan", false) // it does not end
@@ -353,6 +356,30 @@ func (m *fastPart) used(r *fastReaction, law *element, alone bool) (ending, *sym
 		return choice(compare(">", c, zero), end(pivot, forward),
 			choice(compare("<", c, zero), end(pivot, 1-forward), off)), err
 	}, pivot, nil
+}
+
+// begins refuses a law of one term that reads a species which the reaction makes, and which begins with nothing: it
+// stays where it is by the law, and a little of the species would have it run to its end.
+func (m *fastPart) begins(r *fastReaction, t monomial, ends [2][]*net) error {
+	if len(ends[0]) == 0 || len(ends[1]) == 0 {
+		return nil
+	}
+	made := ends[1]
+	if t.by < 0 {
+		made = ends[0]
+	}
+	for _, n := range made {
+		s := n.species
+		v, err := strconv.ParseFloat(s.value, 64)
+		switch {
+		case s.start != nil || s.value == "" || err != nil:
+			m.asserts = append(m.asserts, assertion{r.symbol, func() (expr, error) { return m.given(s) }, ">"})
+		case v == 0:
+			return m.unclear(r.symbol, "and its law needs %s, which it makes, and of which there is none at the start",
+				s.id)
+		}
+	}
+	return nil
 }
 
 // usedByCase does this for each piece of a law.
