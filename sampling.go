@@ -2,7 +2,9 @@ package odes
 
 import (
 	"errors"
+	"regexp"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
@@ -18,6 +20,8 @@ type SampleSettings struct {
 	Over []Variable
 	// Priorless tells that some of it have priors, which the objective does not read.
 	Priorless bool
+	// Rest is the objective without the likelihood, where random effects are drawn; "" where nothing is left.
+	Rest string
 }
 
 // SampleSettings resolves the sample block, and returns it with the model that has its objective: m, or, where the
@@ -49,6 +53,11 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 	m, err := m.withPosterior(&out, &l)
 	if err != nil {
 		return out, m, err
+	}
+	if out.Random == "draw" && l.Err() == nil {
+		if m, err = withRest(m, &out, &l); err != nil {
+			return out, m, err
+		}
 	}
 	for _, o := range m.engine.Checked.Objectives {
 		out.Priorless = out.Priorless || o.Name == out.Objective && o.Terms != nil && o.Terms.Prior == 0 &&
@@ -105,17 +114,111 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 			text)
 		return m, nil
 	}
-	s.Objective = "posterior"
-	symbols, err := m.Symbols(nil)
-	for err == nil && slices.ContainsFunc(symbols, func(x Symbol) bool { return x.Name == s.Objective }) {
-		s.Objective += "_"
+	if len(checked.Randoms) > 0 {
+		for _, o := range checked.Objectives {
+			if is, err := written(m, o.Name, text); is || err != nil {
+				s.Objective = o.Name
+				return m, err
+			}
+		}
 	}
+	s.Objective = free(m, "posterior")
 	whole, err := m.again("objective "+s.Objective+" = "+text, nil)
 	if err != nil {
 		return m, err
 	}
 	return whole, nil
 }
+
+// withRest returns a model with an objective that is the negative logarithm of the priors: that of the likelihood with
+// random effects that are drawn is computed subject by subject.
+func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
+	checked := m.engine.Checked
+	at := slices.IndexFunc(checked.Objectives, func(o *model.Objective) bool { return o.Name == s.Objective })
+	o := checked.Objectives[at]
+	switch {
+	case len(checked.Randoms) == 0:
+		l.Errorf(CodeNoSuchRun, checked.Time.Span, "random = draw is for models with random effects, and this one has "+
+			"none: random eta ~ normal(0, omega)")
+	case s.Method != "nuts":
+		l.Errorf(CodeNoSuchRun, o.Span, "random effects are drawn by chains: random = draw goes with method = nuts")
+	case m.again == nil:
+		l.Errorf(CodeNoSuchRun, o.Span, "random = draw is not available for the model of one experiment alone")
+	}
+	if l.Err() != nil {
+		return m, nil
+	}
+	if is, err := written(m, s.Objective, "nll()"); is || err != nil {
+		return m, err
+	}
+	is := false
+	var err error
+	if len(checked.Priors) > 0 {
+		is, err = written(m, s.Objective, "nll() - log_prior()")
+	}
+	if err != nil {
+		return m, err
+	}
+	if !is {
+		l.Errorf(CodeNoSuchRun, o.Span, "random = draw is for objectives that are nll() - log_prior(), or nll(), and "+
+			"%s is written otherwise: its density with random effects is not known", o.Name)
+		return m, nil
+	}
+	s.Rest = free(m, "rest")
+	whole, err := m.again("objective "+s.Rest+" = -log_prior()", nil)
+	if err != nil {
+		return m, err
+	}
+	return whole, nil
+}
+
+// free returns a name that the model does not have.
+func free(m *Model, name string) string {
+	symbols, err := m.Symbols(nil)
+	for err == nil && slices.ContainsFunc(symbols, func(x Symbol) bool { return x.Name == name }) {
+		name += "_"
+	}
+	return name
+}
+
+// written reports whether an objective is what a text says: populations have no Terms.
+func written(m *Model, objective, text string) (bool, error) {
+	name := free(m, "text")
+	whole, err := m.again("objective "+name+" = "+text, nil)
+	if err != nil {
+		return false, err
+	}
+	var b strings.Builder
+	if err := model.Dump(&b, whole.engine.Checked); err != nil {
+		return false, err
+	}
+	shared := map[string]string{} // what stands in several places has a name of its own, which differs
+	value := func(name string) string {
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			line = strings.TrimSpace(line)
+			if name, value, found := strings.Cut(line, " = "); found && strings.HasPrefix(line, "%") {
+				name, _, _ = strings.Cut(name, " ") // its type follows
+				if shared[name] == "" {
+					shared[name] = inPlace.ReplaceAllStringFunc(value, func(x string) string { return shared[x] })
+				}
+				continue
+			}
+			rest, is := strings.CutPrefix(line, "objective "+name)
+			if _, value, found := strings.Cut(rest, " = "); is && found && !strings.ContainsAny(rest[:1], wordy) {
+				return inPlace.ReplaceAllStringFunc(value, func(x string) string { return shared[x] })
+			}
+		}
+		return ""
+	}
+	of := value(objective)
+	return of != "" && of == value(name), nil
+}
+
+// inPlace are names of what stands in several places.
+var inPlace = regexp.MustCompile(`%[0-9]+`)
+
+// wordy are signs that go on with a name.
+const wordy = "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // AtTimes returns the model with its data tables at other times, for simulations: see ParseOptions.Times.
 func (m *Model) AtTimes(times []float64) (*Model, error) {

@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/lang/keys"
 )
 
 // readPriors lists what is drawn: params with priors that the options do not set.
@@ -86,4 +87,28 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 		set = append(set, odes.Assignment{Name: d.Name, Values: values})
 	}
 	return set, list, nil
+}
+
+// Priors draws all params with priors n times, as replicates with --prior have them; none where there is no prior. What
+// a prior gives that is too large for a number, as heavy tails may, is left out.
+func Priors(m *odes.Model, opts odes.Options, n int, seed uint64) (list [][]Param, err error) {
+	if len(m.Priors()) == 0 {
+		return nil, nil
+	}
+	j := &job{model: m, opts: opts, settings: keys.Simulate{Seed: seed}}
+	if err := j.readPriors(); err != nil {
+		return nil, err
+	}
+	for k := range n {
+		_, params, e := j.params(k)
+		if e != nil {
+			err = e
+			continue
+		}
+		list = append(list, params)
+	}
+	if len(list) > 0 {
+		err = nil
+	}
+	return list, err
 }

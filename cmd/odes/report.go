@@ -32,6 +32,7 @@ type reportCmd struct {
 	setFlag
 	solverFlags
 	Fit        bool   `help:"Estimate params from the data first, as odes fit does; the rest is at the estimates."`
+	Sample     bool   `help:"Draw from the posterior first, as odes sample does; without --fit, the rest is at a draw."`
 	Output     string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 	Playground string `default:"https://odes.dev/playground.html" placeholder:"URL" help:"{playground}"`
 }
@@ -71,12 +72,21 @@ func (k *reportCmd) Run(c *call) error {
 			return err
 		}
 	}
+	var drawn *analysis.Result
+	if k.Sample {
+		if drawn, err = r.drawn(fitted != nil); err != nil {
+			return err
+		}
+	}
 	r.begin(out)
 	parts := []func() error{r.messages, r.course, r.gradients, r.data, r.params, func() error {
 		r.page.Section("Text")
 		r.page.Source(m.Info().File, session.Text())
 		return nil
 	}}
+	if drawn != nil {
+		parts = slices.Insert(parts, 1, func() error { return r.sample(drawn, fitted != nil) })
+	}
 	if fitted != nil {
 		parts = slices.Insert(parts, 1, func() error { return r.fit(fitted) })
 	}

@@ -13,6 +13,7 @@ type Sample struct {
 	Depth     int     `key:"sample.depth"`  // of trees, at most
 	Starts    int     `key:"sample.starts"` // searches for modes; 0: twice as many as chains
 	Seed      uint64  `key:"sample.seed"`
+	Random    string  `key:"sample.random"` // "integrate" or "draw"
 }
 
 // sample is the sample block.
@@ -66,6 +67,11 @@ var sample = Block{
 		{
 			Key: "seed", Kind: Count, Default: "1",
 			Doc: "a whole number that changes which values are drawn; 1 unless said otherwise",
+		},
+		{
+			Key: "random", Kind: Word, Words: []string{"integrate", "draw"}, Default: "integrate",
+			Doc: "what becomes of the random effects of a population. `integrate` unless said otherwise: the " +
+				"likelihood is integrated over them; `draw`: those of each subject are drawn with the params",
 		},
 	},
 }

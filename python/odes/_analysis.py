@@ -106,7 +106,7 @@ class Sample(Analysis):
         """An arviz.InferenceData with the groups posterior and sample_stats.
 
         After ``sample(predictive=True)`` also log_likelihood, posterior_predictive and observed_data, with an array
-        for each observation.
+        for each observation, and prior, with draws from the priors.
         """
         import arviz as az
         import numpy as np
@@ -121,6 +121,8 @@ class Sample(Analysis):
         for name in ("log_likelihood", "posterior_predictive"):
             if name in self:
                 groups[name] = _arrays({c: self._chains(x) for c, x in self[name].items()})
+        if "prior" in self:  # of no chains
+            groups["prior"] = _arrays({c: x[np.newaxis] for c, x in self["prior"].items()})
         if "log_likelihood" in self:
             data = self["predictions"]["data"]
             rows = {c: np.full((1, 1), y) for c, y in zip(self["log_likelihood"], data)}

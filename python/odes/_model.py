@@ -406,7 +406,7 @@ class Model:
             warmup: iterations of each chain before its draws.
             seed: which draws.
             predictive: whether to say how the draws predict the data: leave-one-out, and the groups
-                log_likelihood, posterior_predictive and observed_data of to_arviz.
+                log_likelihood, posterior_predictive, prior and observed_data of to_arviz.
 
         The other arguments, and what is raised and warned of, are those of sens.
         """

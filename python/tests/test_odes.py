@@ -57,6 +57,42 @@ ENDLESS = "model M\ntime t from 0 to 1e9\nparam k = 1\nstate x = 1, v = 0\nx' = 
 EXPLODES = "model M\ntime t from 0 to 2\nparam a = 0.1\nstate x = 1\nx' = a*x^2\nobjective J = final(x)\n"
 
 
+NORMAL = """model Normal
+time t from 0 to 3
+param mu = 0 ~ normal(1, 2)
+param b[2] = 0 ~ normal(0, 1)
+state x = mu + b[1]
+x' = 0
+data D { time = [1, 2, 3]  y = [2.1, 2.9, 3.3] }
+observe o = x ~ normal(0.5) from D.y
+"""
+
+
+class Samples(unittest.TestCase):
+    def test_groups(self):
+        """Draws have all that InferenceData has, with arrays in their shapes."""
+        s = odes.Model(NORMAL).sample(draws=300, chains=2, seed=3, predictive=True)
+        self.assertEqual(s.status, "ok")
+        self.assertEqual(s.draws()["mu"].shape, (2, 300))
+        mu = s["prior"]["mu"]
+        self.assertEqual(len(mu), 600)
+        self.assertLess(abs(np.mean(mu) - 1), 0.4)
+        self.assertLess(abs(np.std(mu) - 2), 0.3)
+        try:
+            import arviz  # noqa: F401
+        except ImportError:
+            self.skipTest("arviz is not installed")
+        d = s.to_arviz()
+        self.assertEqual(set(d.groups()), {
+            "posterior", "sample_stats", "log_likelihood", "posterior_predictive", "prior", "observed_data"})
+        self.assertEqual(d.posterior["b"].shape, (2, 300, 2))
+        self.assertEqual(d.prior["b"].shape, (1, 600, 2))
+        self.assertEqual(d.log_likelihood["o"].shape, (2, 300, 3))
+        self.assertEqual(d.posterior_predictive["o"].shape, (2, 300, 3))
+        np.testing.assert_array_equal(d.observed_data["o"], [2.1, 2.9, 3.3])
+        self.assertEqual(d.sample_stats["diverging"].dtype, bool)
+
+
 class Results(unittest.TestCase):
     def setUp(self):
         self.m = odes.Model(DECAY, name="decay.ode")

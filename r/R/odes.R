@@ -281,6 +281,11 @@ odes_predict <- function(model, ..., set = list(), settings = list()) {
 odes_analysis <- function(model, name, ..., set = list(), settings = list(), progress = NULL) {
   r <- ask(model, list(op = name, settings = settings_of(settings)), c(set, list(...)), numeric(), progress)
   if (is.null(r$head$tables)) stop(name, " has a function of its own")
+  of_analysis(r)
+}
+
+# of_analysis makes data frames of the tables of an analysis, and a list of its facts.
+of_analysis <- function(r) {
   table <- function(t) {
     columns <- vapply(t$columns, `[[`, "", "name")
     out <- as.data.frame(matrix(r$arrays[[t$name]], ncol = length(columns), dimnames = list(NULL, columns)))
@@ -291,6 +296,32 @@ odes_analysis <- function(model, name, ..., set = list(), settings = list(), pro
   facts <- lapply(r$head$facts, function(f) if (is.null(f$text)) as.double(f$value) else f$text)
   warn(r$head)
   list(status = r$head$status, facts = stats::setNames(facts, vapply(r$head$facts, `[[`, "", "name")), tables = tables)
+}
+
+#' Draw from the posterior. What is not given is as the sample block of the model says.
+odes_sample <- function(model, ..., draws = NULL, chains = NULL, warmup = NULL, seed = NULL, over = NULL,
+                        predictive = FALSE, set = list(), settings = list(), progress = NULL) {
+  listed <- if (is.null(over)) NULL else paste0("[", paste(over, collapse = ", "), "]")
+  own <- list(sample.draws = draws, sample.chains = chains, sample.warmup = warmup, sample.seed = seed,
+              sample.over = listed)
+  request <- list(op = "sample", settings = settings_of(c(settings, Filter(Negate(is.null), own))))
+  if (predictive) request$predictive <- TRUE
+  out <- of_analysis(ask(model, request, c(set, list(...)), numeric(), progress))
+  all <- out$tables$draws
+  statistics <- grepl("__$", names(all))
+  chain <- as.integer(all$chain__)
+  names_of <- data.frame(.chain = chain, .iteration = stats::ave(chain, chain, FUN = seq_along),
+                         .draw = seq_along(chain))
+  rest <- out$tables[!names(out$tables) %in% c("draws", "params")]
+  structure(c(list(status = out$status, facts = out$facts, params = out$tables$params,
+                   draws = cbind(all[!statistics], names_of), statistics = cbind(all[statistics], names_of)), rest),
+            class = "odes_sample")
+}
+
+print.odes_sample <- function(x, ...) {
+  cat(nrow(x$draws), " draws (", x$status, ")\n", sep = "")
+  print(x$params)
+  invisible(x)
 }
 
 #' Run the model for many sets of values: the rows of a data frame, or what is drawn ("k ~ lognormal(0, 0.3)").

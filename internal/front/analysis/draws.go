@@ -3,7 +3,9 @@ package analysis
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,11 +20,46 @@ import (
 // chainColumn is the column of a file of draws that tells of which chain each is.
 const chainColumn = "chain__"
 
+// indices writes 1-based subscripts.
+func indices(list []int) string {
+	var parts []string
+	for _, i := range list {
+		parts = append(parts, strconv.Itoa(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+// drawnEffect tells of which subject a column of a file of draws is that has a random effect, as odes sample writes it:
+// eta.3, or eta.2.3 for eta[2], is of subject 3.
+func drawnEffect(m *odes.Model, name string) (predictive.Effect, bool) {
+	parts := strings.Split(name, ".")
+	if !slices.Contains(m.RandomEffects(), parts[0]) || len(parts) < 2 {
+		return predictive.Effect{}, false
+	}
+	var list []int
+	for _, text := range parts[1:] {
+		i, err := strconv.Atoi(text)
+		if err != nil {
+			return predictive.Effect{}, false
+		}
+		list = append(list, i)
+	}
+	n := len(list) - 1
+	e := predictive.Effect{Subject: list[n], Name: parts[0]}
+	if n > 0 {
+		e.Name += "[" + indices(list[:n]) + "]"
+	}
+	return e, true
+}
+
 // drawnName returns what a column of a file of draws is called in a model: x[1,2] for x.1.2, as CmdStan writes it, and
 // whether it is of a value that can be set. Columns that end in __ are statistics of chains; objectives of the model
 // are what draws led to.
 func drawnName(m *odes.Model, name string, symbols []odes.Symbol) (string, bool) {
 	if strings.HasSuffix(name, "__") {
+		return name, false
+	}
+	if _, is := drawnEffect(m, name); is {
 		return name, false
 	}
 	for i := range symbols {
@@ -64,6 +101,20 @@ func readDraws(m *odes.Model, path string, seen *input.Seen) (predictive.Draws, 
 			d.Chains = append(d.Chains, int(x))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		e, is := drawnEffect(m, name)
+		if !is {
+			continue
+		}
+		if d.Of == nil {
+			d.Of = map[string]predictive.Effect{}
+		}
+		d.Of[name] = e
+		d.Names = append(d.Names, name)
+		for k, x := range others[name] {
+			d.Rows[k] = append(d.Rows[k], x)
+		}
+	}
 	if len(names) == 0 {
 		return d, Wrongf("%s has no column that is a param of the model", path)
 	}
@@ -100,7 +151,20 @@ func predictedBy(ctx context.Context, a *Ask) (*Result, error) {
 func drawsOf(r *posterior.Result) predictive.Draws {
 	d := predictive.Draws{}
 	for i := range r.Params {
-		d.Names = append(d.Names, r.Params[i].Text())
+		p := &r.Params[i]
+		if p.Subject == "" {
+			d.Names = append(d.Names, p.Text())
+			continue
+		}
+		if d.Of == nil {
+			d.Of = map[string]predictive.Effect{}
+		}
+		effect := p.Name
+		if n := len(p.Index) - 1; n > 0 {
+			effect += "[" + indices(p.Index[:n]) + "]"
+		}
+		d.Of[p.Text()] = predictive.Effect{Subject: p.Index[len(p.Index)-1], Name: effect}
+		d.Names = append(d.Names, p.Text())
 	}
 	for c := range r.Chains {
 		for k := range r.Chains[c].Draws() {

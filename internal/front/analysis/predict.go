@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 	"io"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
@@ -45,10 +44,6 @@ var predict = &Row{
 		if a.Values["draws"] != "" {
 			if a.Values["replicates"] != "" {
 				return nil, Wrongf("--replicates is of populations: each of --draws gives one set of data")
-			}
-			if names := a.Model.RandomEffects(); len(names) > 0 {
-				return nil, Wrongf("draws do not predict a model with random effects (%s) in this version: what "+
-					"differs between subjects would be missing", strings.Join(names, ", "))
 			}
 			return predictedBy(ctx, a)
 		}

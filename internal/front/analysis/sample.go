@@ -22,6 +22,8 @@ import (
 	"odes.dev/odes/internal/front/predictive"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/simulate"
 )
 
 // sample draws from posteriors.
@@ -82,6 +84,10 @@ var sample = &Row{
 
 // sampled draws, and says how the result is written.
 func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bool) (*Result, error) {
+	if predict && !Predictable(m, o.Options) {
+		return nil, Wrongf("there is no --predictive for draws without the random effects (%s) of subjects: draw "+
+			"them, too, by --sample.random=draw", strings.Join(m.RandomEffects(), ", "))
+	}
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {
 		return nil, err
@@ -97,8 +103,17 @@ func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bo
 			r.Status = after.Status
 		}
 	}
+	var prior *report.Table
+	if predict {
+		if prior, err = priorTable(m, o.Options, r); err != nil {
+			return nil, err
+		}
+	}
 	tables := func(programs bool) *report.Tables {
 		t := sampleTables(r, programs)
+		if prior != nil && programs {
+			t.Tables = append(t.Tables, *prior)
+		}
 		if after != nil {
 			of := predictedTables(after)
 			t.Facts = append(t.Facts, of.Facts[1:]...)
@@ -124,6 +139,40 @@ func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bo
 			return f.Tables(w, h, tables(true), opts)
 		},
 	}, nil
+}
+
+// Predictable reports whether draws predict the data of a model: of a population they need random effects.
+func Predictable(m *odes.Model, o odes.Options) bool {
+	if len(m.RandomEffects()) == 0 {
+		return true
+	}
+	var s keys.Sample
+	return m.ReadSettings("sample", o, &s) == nil && s.Random == "draw"
+}
+
+// priorTable has as many draws from the priors of what was drawn as there are of the posterior; nil without priors.
+func priorTable(m *odes.Model, o odes.Options, r *posterior.Result) (*report.Table, error) {
+	rows, err := simulate.Priors(m, o, r.Draws(), r.Settings.Seed)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	t := &report.Table{Name: "prior"}
+	for i := range r.Params {
+		p := &r.Params[i]
+		at := slices.IndexFunc(rows[0], func(x simulate.Param) bool { return x.Name == p.Text() })
+		if at < 0 {
+			continue
+		}
+		c := report.TableColumn{Name: p.Text(), Unit: p.Unit}
+		for _, row := range rows {
+			c.Values = append(c.Values, row[at].Value)
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	if len(t.Columns) == 0 {
+		return nil, nil
+	}
+	return t, nil
 }
 
 // keepChains opens the file of --resume; nil for none. Its key is all that draws follow from, but for their number.

@@ -320,6 +320,9 @@ func setsOf(r *posterior.Result) (sets [][]odes.Assignment) {
 		var set []odes.Assignment
 		for i := range r.Params {
 			name := r.Params[i].Name
+			if r.Params[i].Subject != "" { // not of all experiments
+				continue
+			}
 			if len(set) > 0 && set[len(set)-1].Name == name { // elements stand in their order
 				last := &set[len(set)-1]
 				last.Values = append(last.Values, columns[i][at])

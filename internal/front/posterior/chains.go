@@ -88,7 +88,7 @@ func orInterrupted(ctx context.Context, err error) error {
 
 // scale is L of the first metric of a chain that begins at a mode; nil for the sizes of the coordinates.
 func (p *problem) scale(r *Result, mode int) []float64 {
-	n := len(p.coords)
+	n := p.size()
 	if p.settings.Metric == "hessian" && mode >= 0 {
 		return r.Modes[mode].scale
 	}
@@ -99,10 +99,9 @@ func (p *problem) scale(r *Result, mode int) []float64 {
 	return l
 }
 
-// add keeps a draw, at q.
-func (c *Chain) add(p *problem, q []float64, d *nuts.Draw) {
-	for i := range q {
-		x, _, _, _, _, _ := p.coords[i].place(q[i])
+// add keeps a draw, of values.
+func (c *Chain) add(values []float64, d *nuts.Draw) {
+	for i, x := range values {
 		c.Values[i] = append(c.Values[i], x)
 	}
 	c.LogP = append(c.LogP, d.LogP)
@@ -134,7 +133,7 @@ func (r *Result) Column(i int) [][]float64 {
 // to the same place around another, in their metrics.
 func (p *problem) between(r *Result, o *nuts.Options) {
 	modes := r.Modes[:r.heavy()]
-	if len(modes) < 2 {
+	if len(modes) < 2 || p.random != nil {
 		return
 	}
 	nearest := func(q []float64) int {

@@ -17,8 +17,8 @@ import (
 func (p *problem) stages(r *Result) []int {
 	s := &p.settings
 	last := s.Warmup + s.Draws
-	const least = 100
-	if s.Warmup < least || len(p.coords) < 2 || r.heavy() > 1 || s.Metric == "diag" {
+	const least, most = 100, 40 // iterations, and numbers of which a map is found in time
+	if s.Warmup < least || p.size() < 2 || p.size() > most || r.heavy() > 1 || s.Metric == "diag" {
 		return []int{last}
 	}
 	return []int{s.Warmup * 2 / 5, s.Warmup * 7 / 10, last}
@@ -66,7 +66,7 @@ func (c *course) begin(ctx context.Context) error {
 		return err
 	}
 	c.before = c.e.n - n
-	c.kept.Mode, c.kept.Values = mode, make([][]float64, len(p.coords))
+	c.kept.Mode, c.kept.Values = mode, make([][]float64, p.size())
 	c.options = c.firstOptions()
 	c.chain, err = nuts.New(ctx, c.density(), q, c.options)
 	c.from = s.Warmup / 10
@@ -131,7 +131,11 @@ func (c *course) follow(ctx context.Context, e *evaluator, stage, end int) error
 		}
 		if c.at > s.Warmup {
 			d.LogP -= grows
-			c.kept.add(c.p, q, &d)
+			values, err := c.e.values(ctx, q)
+			if err != nil {
+				return orInterrupted(ctx, err)
+			}
+			c.kept.add(values, &d)
 		} else {
 			if c.kept.Warmed++; c.kept.Warmed == s.Warmup {
 				c.early = c.rejections()
@@ -177,7 +181,7 @@ func (p *problem) bend(ctx context.Context, all []*course, stage int) error {
 // warpOf finds the warp that what all chains drew in a stage asks for; nil for none.
 func (p *problem) warpOf(all []*course) *nuts.Warp {
 	var pool [][]float64
-	columns := make([][][]float64, len(p.coords)) // [coordinate][chain][draw]
+	columns := make([][][]float64, p.size()) // [coordinate][chain][draw]
 	for _, c := range all {
 		pool = append(pool, c.pool...)
 		for i := range columns {

@@ -19,11 +19,15 @@ type evaluator struct {
 	hessian *odes.Runner // made when it is needed
 	differs bool         // second derivatives are differences
 	set     []odes.Assignment
-	value   float64 // of the objective at the last point
-	n       int     // evaluations with derivatives
+	value   float64     // of the objective at the last point
+	n       int         // evaluations with derivatives
+	joint   *odes.Joint // of random effects that are drawn
 }
 
 func (p *problem) newEvaluator() (*evaluator, error) {
+	if p.random != nil {
+		return p.evaluatorOfEffects()
+	}
 	r, err := p.model.Prepare(p.runOptions())
 	if err != nil {
 		return nil, err
@@ -31,11 +35,25 @@ func (p *problem) newEvaluator() (*evaluator, error) {
 	return p.evaluatorOf(r), nil
 }
 
+// evaluatorOfEffects is one for random effects that are drawn.
+func (p *problem) evaluatorOfEffects() (e *evaluator, err error) {
+	o := p.runOptions()
+	if o.Of = o.Of[1:]; p.settings.Rest != "" {
+		o.Of = append([]string{p.settings.Rest}, o.Of...)
+	}
+	e = p.evaluatorOf(nil)
+	if len(o.Of) > 0 {
+		if e.runner, err = p.model.Prepare(o); err != nil {
+			return nil, err
+		}
+	}
+	e.joint, err = p.newJoint(1)
+	return e, err
+}
+
 func (p *problem) evaluatorOf(r *odes.Runner) *evaluator {
 	e := &evaluator{p: p, runner: r}
-	for i, v := range p.settings.Over {
-		e.set = append(e.set, odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())})
-	}
+	e.begin()
 	return e
 }
 
@@ -68,7 +86,7 @@ func (p *problem) giveBack(e *evaluator) {
 
 // move makes q the point of the runs to come.
 func (e *evaluator) move(q []float64) error {
-	for i := range q {
+	for i := range e.p.coords {
 		c := &e.p.coords[i]
 		x, _, _, _, _, _ := c.place(q[i])
 		if x-x != 0 {
@@ -81,6 +99,9 @@ func (e *evaluator) move(q []float64) error {
 
 // density is that of package nuts.
 func (e *evaluator) density(ctx context.Context, q, g []float64) (float64, error) {
+	if e.p.random != nil {
+		return e.withEffects(ctx, q, g)
+	}
 	s, err := e.run(ctx, q, &e.runner)
 	if err != nil {
 		return 0, err

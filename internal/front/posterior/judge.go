@@ -24,6 +24,7 @@ func (p *problem) judge(r *Result) {
 		}
 		r.Params = append(r.Params, a)
 	}
+	p.random.judge(r, len(p.coords))
 	if r.Settings.Method == "nuts" {
 		var energies [][]float64
 		for k := range r.Chains {
@@ -41,9 +42,9 @@ func (p *problem) visits(r *Result) {
 	if len(r.Modes) == 0 {
 		return
 	}
-	n := len(p.coords)
+	n := p.size()
 	var nearest []int // of each draw
-	q := make([]float64, n)
+	q := make([]float64, len(p.coords))
 	for k := range r.Chains {
 		for d := range r.Chains[k].Draws() {
 			best, least := 0, math.Inf(1)
@@ -104,10 +105,18 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 		return nil // a method whose steps cannot be refined
 	}
 	runs := [2]*evaluator{p.evaluatorOf(coarse), p.evaluatorOf(fine)}
+	if p.random != nil {
+		for i, by := range []float64{1, factor} {
+			if runs[i].joint, err = p.newJoint(by); err != nil {
+				return err
+			}
+		}
+	}
 	t := &Trust{Draws: n, Factor: factor}
 	var weights []float64
 	values := make([][]float64, len(p.coords))
 	to := make([]float64, 1+len(p.constraints))
+	row := make([]float64, p.size())
 	for k := range n {
 		at := k * total / n
 		chain := 0
@@ -121,8 +130,13 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 				c := &p.coords[j]
 				e.set[c.variable].Values[c.element] = r.Chains[chain].Values[j][at]
 			}
-			err := e.runner.Set(e.set...)
-			if err == nil {
+			var err error
+			if p.random != nil {
+				for j := range row {
+					row[j] = r.Chains[chain].Values[j][at]
+				}
+				to[0], err = e.dataOf(ctx, row)
+			} else if err = e.runner.Set(e.set...); err == nil {
 				_, err = e.runner.Values(ctx, to)
 			}
 			if ctx.Err() != nil {
@@ -299,7 +313,9 @@ func (p *problem) enough(fewest float64) int {
 func (p *problem) point(x []float64) string {
 	var parts []string
 	for i := range x {
-		parts = append(parts, fmt.Sprintf("%s = %.3g", p.coords[i].name, x[i]))
+		if i < len(p.coords) {
+			parts = append(parts, fmt.Sprintf("%s = %.3g", p.coords[i].name, x[i]))
+		}
 	}
 	return several(parts)
 }

@@ -124,7 +124,7 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 		for range s.Draws {
 			at, _ := slices.BinarySearch(sums, random.Float64()*sums[len(sums)-1])
 			at = min(at, len(some)-1)
-			chain.add(p, points[some[at]], &nuts.Draw{LogP: logs[at]})
+			chain.add(p.values(points[some[at]]), &nuts.Draw{LogP: logs[at]})
 		}
 	}
 	return nil

@@ -130,6 +130,9 @@ func (p *problem) sizes() []float64 {
 	for i := range out {
 		out[i] = p.coords[i].size
 	}
+	for range p.random.size() {
+		out = append(out, 1)
+	}
 	return out
 }
 
@@ -144,15 +147,19 @@ func (m *Mode) mass() float64 {
 }
 
 // far is how far q is from a mode, in its metric.
+//
+// Random effects that follow the params in the mode do not count: q may end before them.
 func (m *Mode) far(q []float64) float64 {
+	w := len(m.q)
 	d := make([]float64, len(q))
+	s := 0.0
 	for i := range q {
 		d[i] = q[i] - m.q[i]
-	}
-	nuts.Whiten(m.scale, d)
-	s := 0.0
-	for _, x := range d {
-		s += float64(x * x)
+		for j, l := range m.scale[i*w : i*w+i] {
+			d[i] -= float64(l * d[j])
+		}
+		d[i] /= m.scale[i*w+i]
+		s += float64(d[i] * d[i])
 	}
 	return math.Sqrt(s)
 }
@@ -233,10 +240,10 @@ func (r *Result) heavy() (n int) {
 // begin returns where a chain begins: near a mode, spread as wide as the posterior is there, or near the values in the
 // model where there is no mode.
 func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result) (q []float64, mode int, err error) {
-	n := len(p.coords)
+	n := p.size()
 	random := elem.NewRand(p.settings.Seed*0x9e3779b97f4a7c15 + uint64(chain) + 1)
 	mode = -1
-	centre, scale := p.start(0, nil), []float64(nil)
+	centre, scale := append(p.start(0, nil), p.random.centre()...), []float64(nil)
 	if heavy := r.heavy(); heavy > 0 {
 		mode = chain % heavy
 		centre, scale = r.Modes[mode].q, r.Modes[mode].scale
@@ -251,7 +258,7 @@ func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result)
 		for i := range n {
 			q[i] = centre[i]
 			if scale == nil {
-				q[i] += float64(spread * 0.5 * p.coords[i].size * z[i])
+				q[i] += float64(spread * 0.5 * p.sizes()[i] * z[i])
 				continue
 			}
 			for j := range i + 1 {

@@ -70,6 +70,8 @@ type Param struct {
 	MCSEQ5, MCSEMedian, MCSEQ95 float64
 	// Prior returns quantiles of its prior; nil where it has none, or one whose numbers are params.
 	Prior func(p float64) float64
+	// Subject is the experiment whose random effect it is; "" for params.
+	Subject string
 }
 
 // Text returns "k", "A[1,2]", "initial(x)" or "c[3].k".
@@ -131,6 +133,11 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	p.warn(r)
 	if err := p.findModes(ctx, r); err != nil {
 		return nil, err
+	}
+	if p.settings.Random == "draw" {
+		if err := p.addEffects(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	if p.opts.Keep != nil && p.settings.Method != "nuts" {
 		return nil, fmt.Errorf("%w: method = %s has none", ErrNoChains, p.settings.Method)

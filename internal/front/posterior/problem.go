@@ -26,6 +26,7 @@ type problem struct {
 	idle        chan *evaluator
 	told        progress
 	flat        []string // params without a prior that have no end on a side
+	random      *effects // that are drawn, behind the coordinates; nil for none
 	rtol        float64
 }
 
@@ -111,6 +112,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints()}
 	if p.settings.Starts == 0 {
 		p.settings.Starts = 2 * s.Chains
+		if s.Random == "draw" { // searches integrate, which takes long
+			p.settings.Starts = 2
+		}
 	}
 	p.told.tell = opts.Progress
 	for _, v := range s.Over {
@@ -225,10 +229,10 @@ func (c *coordinate) begin(x float64) {
 	}
 }
 
-// values returns the values of params at q.
+// values returns the values of params at q, without random effects.
 func (p *problem) values(q []float64) []float64 {
-	out := make([]float64, len(q))
-	for i := range q {
+	out := make([]float64, len(p.coords))
+	for i := range out {
 		out[i], _, _, _, _, _ = p.coords[i].place(q[i])
 	}
 	return out
@@ -245,11 +249,15 @@ func (p *problem) warn(r *Result) {
 		r.warnf("objective %s does not read log_prior(), so priors have no part in what is drawn; write %s = nll() - "+
 			"log_prior()", p.settings.Objective, p.settings.Objective)
 	}
-	if list := p.model.RandomEffects(); len(list) > 0 {
+	if list := p.model.RandomEffects(); len(list) > 0 && p.settings.Random != "draw" {
 		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and "+
-			"draws are of the params of the population", several(list))
+			"draws are of the params of the population (--sample.random=draw: those of each subject, too)",
+			several(list))
 	}
 }
+
+// size is how many numbers are drawn.
+func (p *problem) size() int { return len(p.coords) + p.random.size() }
 
 // several lists names, and no more than a line of them.
 func several(names []string) string {

@@ -22,7 +22,7 @@ func (p *problem) quantities(ctx context.Context, r *Result) error {
 	var of []string
 	for _, v := range p.model.Objectives() {
 		name, _, _ := strings.Cut(v.Name, "[")
-		if name == p.settings.Objective || v.Relation != "" {
+		if name == p.settings.Objective || name == p.settings.Rest || v.Relation != "" {
 			continue
 		}
 		r.Quantities = append(r.Quantities, Quantity{Name: v.Name, Unit: v.Unit})

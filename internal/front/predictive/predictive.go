@@ -12,6 +12,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"odes.dev/odes"
@@ -29,6 +30,15 @@ type Draws struct {
 	Names  []string // of params, elements, or initial(x)
 	Rows   [][]float64
 	Chains []int // of which chain each is; nil for one chain
+	// Of are the names that are random effects of a subject.
+	Of map[string]Effect
+}
+
+// Effect is a random effect of a subject, the number of the experiment among those with data, from 1. Name is that in
+// the model, such as eta[2].
+type Effect struct {
+	Subject int
+	Name    string
 }
 
 // Options say how to predict.
@@ -81,9 +91,15 @@ func Run(ctx context.Context, m *odes.Model, d Draws, opts Options) (*Result, er
 	if len(d.Rows) == 0 {
 		return nil, fmt.Errorf("there are no draws")
 	}
-	first := make([]odes.Assignment, len(d.Names)) // what can be set later must be set at first
+	if list := m.RandomEffects(); len(list) > 0 && len(d.Of) == 0 {
+		return nil, fmt.Errorf("the draws have no random effects (%s), without which nothing is known of the data of "+
+			"a subject: draw them, too, by --sample.random=draw", strings.Join(list, ", "))
+	}
+	var first []odes.Assignment // what can be set later must be set at first
 	for i, name := range d.Names {
-		first[i] = odes.Assignment{Name: name, Values: []float64{d.Rows[0][i]}}
+		if _, is := d.Of[name]; !is {
+			first = append(first, odes.Assignment{Name: name, Values: []float64{d.Rows[0][i]}})
+		}
 	}
 	opts.Set = append(slices.Clip(opts.Set), first...)
 	prepare := func() (*odes.Comparison, error) {
@@ -108,6 +124,9 @@ func Run(ctx context.Context, m *odes.Model, d Draws, opts Options) (*Result, er
 	p.centres, p.logs, p.data = make([][]float64, len(which)), make([][]float64, len(which)),
 		make([][]float64, len(which))
 	p.why = make([]error, len(which))
+	if err := p.findSubjects(c); err != nil {
+		return nil, err
+	}
 	workers := opts.Threads
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -139,6 +158,7 @@ type predictor struct {
 	draws               Draws
 	which               []int
 	points              int
+	subjects            []string // experiments with data whose random effects are among the draws
 	seed                uint64
 	tell                func(done, of int)
 	centres, logs, data [][]float64 // [draw][point]
@@ -188,15 +208,50 @@ func (p *predictor) all(
 	return ctx.Err()
 }
 
+// findSubjects lists the subjects, all of whose random effects must be among the draws.
+func (p *predictor) findSubjects(c *odes.Comparison) error {
+	if len(p.draws.Of) == 0 {
+		return nil
+	}
+	for i := range c.Groups {
+		if name := c.Groups[i].Experiment; !slices.Contains(p.subjects, name) {
+			p.subjects = append(p.subjects, name)
+		}
+	}
+	has := make([]bool, len(p.subjects))
+	for _, e := range p.draws.Of {
+		if e.Subject < 1 || e.Subject > len(has) {
+			return fmt.Errorf("the draws have random effects of subject %d, and the model has data of %d subjects: "+
+				"they are draws of another model", e.Subject, len(has))
+		}
+		has[e.Subject-1] = true
+	}
+	if at := slices.Index(has, false); at >= 0 {
+		return fmt.Errorf("the draws have no random effects of %s", p.subjects[at])
+	}
+	return nil
+}
+
 // one runs a draw.
 func (p *predictor) one(ctx context.Context, c *odes.Comparison, k int) error {
 	row := p.draws.Rows[p.which[k]]
-	set := make([]odes.Assignment, len(row))
+	var set []odes.Assignment
+	own := make([][]odes.Assignment, len(p.subjects))
 	for i, x := range row {
-		set[i] = odes.Assignment{Name: p.draws.Names[i], Values: []float64{x}}
+		name := p.draws.Names[i]
+		if e, is := p.draws.Of[name]; is {
+			own[e.Subject-1] = append(own[e.Subject-1], odes.Assignment{Name: e.Name, Values: []float64{x}})
+			continue
+		}
+		set = append(set, odes.Assignment{Name: name, Values: []float64{x}})
 	}
 	if err := c.Set(set...); err != nil {
 		return err
+	}
+	for i, name := range p.subjects {
+		if err := c.SetIn(name, own[i]...); err != nil {
+			return err
+		}
 	}
 	c.Forget() // results do not depend on what was run before
 	if err := c.Run(ctx); err != nil {

@@ -123,3 +123,57 @@ func TestOdd(t *testing.T) {
 		t.Error("a model without data predicts")
 	}
 }
+
+// TestSubjects: each subject is predicted by its own random effects, and never without any.
+func TestSubjects(t *testing.T) {
+	m, err := odes.Parse("levels.ode", `model Levels
+time t from 0 to 4
+param mu = 1
+param omega = 1 in [0, 5]
+random eta ~ normal(0, omega)
+state x = mu + eta
+x' = 0.5
+data D { ID = [7, 7, 9]  time = [1, 2, 1]  y = [2, 3, -1] }
+experiment subject from D by D.ID
+observe o = x ~ normal(0.5) from D.y
+objective L = nll()
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Draws{
+		Names: []string{"mu", "eta.1", "eta.2"},
+		Of:    map[string]Effect{"eta.1": {Subject: 1, Name: "eta"}, "eta.2": {Subject: 2, Name: "eta"}},
+	}
+	for k := range 40 {
+		x := float64(k%4) * 0.01
+		d.Rows = append(d.Rows, []float64{1 + x, 0.75, -2 - x})
+	}
+	r, err := Run(t.Context(), m, d, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{1 + 0.015 + 0.75 + 0.5, 1 + 0.015 + 0.75 + 1, 1 - 2 + 0.5} {
+		if got := r.Points[i].Mean; math.Abs(got-want) > 1e-6 {
+			t.Errorf("the mean of datum %d is %g, and %g is right", i+1, got, want)
+		}
+	}
+	d.Of["eta.2"] = Effect{Subject: 1, Name: "eta"}
+	if _, err := Run(t.Context(), m, d, Options{Seed: 1}); err == nil ||
+		!strings.Contains(err.Error(), "no random effects of subject_9") {
+		t.Errorf("of a subject that the draws lack: %v", err)
+	}
+	d.Of["eta.2"] = Effect{Subject: 3, Name: "eta"}
+	if _, err := Run(t.Context(), m, d, Options{Seed: 1}); err == nil ||
+		!strings.Contains(err.Error(), "draws of another model") {
+		t.Errorf("of a subject that the model lacks: %v", err)
+	}
+	d.Names, d.Of = d.Names[:1], nil
+	for k := range d.Rows {
+		d.Rows[k] = d.Rows[k][:1]
+	}
+	if _, err := Run(t.Context(), m, d, Options{Seed: 1}); err == nil ||
+		!strings.Contains(err.Error(), "--sample.random=draw") {
+		t.Errorf("without random effects: %v", err)
+	}
+}
