@@ -224,21 +224,7 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	}
 	lo, hi := around(s)
 	given, log, linear := 0, false, false
-	value := func(word, text string) (float64, error) {
-		number, unit, _ := strings.Cut(text, "[")
-		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("%s %s: %q is too large for double precision (1.8e308)", name, word, text)
-		}
-		if err != nil || x-x != 0 {
-			return 0, fmt.Errorf("%s %s: %q is not a number", name, word, text)
-		}
-		as, err := m.Convert(odes.Assignment{Name: name, Values: []float64{x}, Unit: strings.TrimSuffix(unit, "]")})
-		if err != nil {
-			return 0, err
-		}
-		return as.Values[0], nil
-	}
+	value := func(word, text string) (float64, error) { return endOf(m, name, word, text) }
 	var err error
 	for len(words) > 0 {
 		word := words[0]
@@ -276,6 +262,23 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 		a.Count = gridPoints
 	}
 	return elements(Span(a.Name, a.Unit, lo, hi, log, a.Count), symbols), words, nil
+}
+
+// endOf reads the end of an axis that stands behind a word, in the unit of what the axis is of.
+func endOf(m *odes.Model, name, word, text string) (float64, error) {
+	number, unit, _ := strings.Cut(text, "[")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%s %s: %q is too large for double precision (1.8e308)", name, word, text)
+	}
+	if err != nil || x-x != 0 {
+		return 0, fmt.Errorf("%s %s: %q is not a number", name, word, text)
+	}
+	as, err := m.Convert(odes.Assignment{Name: name, Values: []float64{x}, Unit: strings.TrimSuffix(unit, "]")})
+	if err != nil {
+		return 0, err
+	}
+	return as.Values[0], nil
 }
 
 // byRatios reports whether a range of s, of which so many ends are given, is spaced by equal ratios, and checks it.

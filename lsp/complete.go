@@ -608,16 +608,7 @@ func (p *completer) expression(survey *typecheck.Survey) {
 		p.add(b.kind, b.name, b.kind, docOf(b.node), "")
 	}
 	p.names(survey, kinds)
-	for _, at := range x.broken { // the scopes of an item that does not parse are not known: its names are
-		if at.Start <= c.start && c.start <= at.End {
-			for _, t := range tokensIn(p.d.parsed.tree, at) {
-				if t.Kind == ast.IdentToken && t.Start != c.start && x.globals[t.Text] == nil &&
-					len(stdlib.Named(t.Text)) == 0 {
-					p.add("let", t.Text, "", "", "")
-				}
-			}
-		}
-	}
+	p.broken(x)
 	if c.kind == "event" && c.brace() != "" {
 		p.word("let")
 		for _, w := range parser.WordsIn("body") {
@@ -644,6 +635,21 @@ func (p *completer) expression(survey *typecheck.Survey) {
 	}
 	for _, w := range append(parser.WordsIn("expression"), "true", "false") {
 		p.word(w)
+	}
+}
+
+// broken offers names of the item around if that does not parse: its scopes are not known then, and its names are.
+func (p *completer) broken(x *index) {
+	for _, at := range x.broken {
+		if p.c.start < at.Start || at.End < p.c.start {
+			continue
+		}
+		for _, t := range tokensIn(p.d.parsed.tree, at) {
+			if t.Kind == ast.IdentToken && t.Start != p.c.start && x.globals[t.Text] == nil &&
+				len(stdlib.Named(t.Text)) == 0 {
+				p.add("let", t.Text, "", "", "")
+			}
+		}
 	}
 }
 

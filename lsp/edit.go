@@ -146,34 +146,7 @@ func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParam
 		if len(names) > 0 && names[0].start == t.Start {
 			o := &names[0]
 			names = names[1:]
-			var modifiers []string
-			kind := shown[kindOf(o.b)].token
-			if o.declares {
-				modifiers = append(modifiers, "declaration")
-			} else if o.write {
-				modifiers = append(modifiers, "modification")
-			}
-			if k := kindOf(o.b); k == "const" {
-				modifiers = append(modifiers, "readonly")
-			}
-			switch {
-			case o.role == asUnit:
-				kind = "type"
-			case o.role == asSetting:
-				kind = "property"
-			case o.role == asWord:
-				kind = "enumMember"
-			case o.role == asFunction && kindOf(o.b) == "" && o.b.of == "":
-				kind, modifiers = "function", append(modifiers, "defaultLibrary")
-			case o.role == asFunction:
-				kind = "function"
-			case kind == "" && t.Kind == ast.KeywordToken:
-				kind = "keyword"
-			case kind == "" && o.b.of != "":
-				kind = "property"
-			case kind == "":
-				kind = "variable"
-			}
+			kind, modifiers := look(o, kindOf(o.b), t.Kind == ast.KeywordToken)
 			emit(o.start, min(o.end, t.End), kind, modifiers...)
 			continue
 		}
@@ -188,6 +161,38 @@ func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParam
 	}
 	comment(len(d.text.s) + 1)
 	return out, nil
+}
+
+// look returns the type and the modifiers with which a name is shown, which is of a kind, and may be a keyword.
+func look(o *occurrence, of string, keyword bool) (kind string, modifiers []string) {
+	kind = shown[of].token
+	if o.declares {
+		modifiers = append(modifiers, "declaration")
+	} else if o.write {
+		modifiers = append(modifiers, "modification")
+	}
+	if of == "const" {
+		modifiers = append(modifiers, "readonly")
+	}
+	switch {
+	case o.role == asUnit:
+		kind = "type"
+	case o.role == asSetting:
+		kind = "property"
+	case o.role == asWord:
+		kind = "enumMember"
+	case o.role == asFunction && of == "" && o.b.of == "":
+		kind, modifiers = "function", append(modifiers, "defaultLibrary")
+	case o.role == asFunction:
+		kind = "function"
+	case kind == "" && keyword:
+		kind = "keyword"
+	case kind == "" && o.b.of != "":
+		kind = "property"
+	case kind == "":
+		kind = "variable"
+	}
+	return kind, modifiers
 }
 
 // inlayHint shows the units of names that are written without one.

@@ -553,12 +553,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		w := sample + 4 + st.Width(name)
 		list, whole = append(list, legend{name, sample, w, mark, of}), whole+w+gap
 	}
-	lines := 0
-	for _, k := range l.Curves {
-		if !k.few() {
-			lines++
-		}
-	}
+	lines := l.lines()
 	for i, k := range l.Curves {
 		if k.Name == "" || lines == 1 && len(l.Bands) == 0 && !k.few() && len(k.PX) == 0 && k.Name == l.Y.Label {
 			continue
@@ -574,16 +569,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 			continue
 		}
 		entry(fmt.Sprint(i), k.Name, sample, func(x0, x1, y vg.Length) {
-			switch {
-			case k.Dots && len(k.PX) == 0:
-				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}},
-					vg.Point{X: (x0 + x1) / 2, Y: y})
-			case !k.Dots:
-				c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
-			}
-			if len(k.PX) > 0 {
-				c.DrawGlyph(l.signStyle(c, i), vg.Point{X: (x0 + x1) / 2, Y: y})
-			}
+			l.sample(c, i, x0, x1, y)
 		})
 	}
 	below, above := l.bounds()
@@ -649,6 +635,31 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		x += e.width + gap
 	}
 	return top - lineHeight
+}
+
+// lines counts the curves that are drawn as lines.
+func (l *Lines) lines() (n int) {
+	for _, k := range l.Curves {
+		if !k.few() {
+			n++
+		}
+	}
+	return n
+}
+
+// sample draws what the key shows of curve i.
+func (l *Lines) sample(c canvas, i int, x0, x1, y vg.Length) {
+	k := l.Curves[i]
+	switch {
+	case k.Dots && len(k.PX) == 0:
+		c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}},
+			vg.Point{X: (x0 + x1) / 2, Y: y})
+	case !k.Dots:
+		c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
+	}
+	if len(k.PX) > 0 {
+		c.DrawGlyph(l.signStyle(c, i), vg.Point{X: (x0 + x1) / 2, Y: y})
+	}
 }
 
 // fit shortens s until it is at most w wide.

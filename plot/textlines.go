@@ -150,13 +150,8 @@ func shade(c Curve, n int) int {
 	return min(n-1, max(0, (c.Ramp-1)*(n-1)/(c.Of-1)))
 }
 
-// rows draws the curves and the upright axis.
-func (g *panel) rows(p *page) {
-	if g.bands(p) {
-		for _, b := range g.l.Bands {
-			g.band(b)
-		}
-	}
+// curves draws curves and bars on the canvas.
+func (g *panel) curves() {
 	for i, c := range g.l.Curves {
 		for _, r := range c.runs(g.l.X, g.l.Y) {
 			px, py := g.dot(c.X[r[0]], c.Y[r[0]])
@@ -179,6 +174,16 @@ func (g *panel) rows(p *page) {
 			}
 		}
 	}
+}
+
+// rows draws the curves and the upright axis.
+func (g *panel) rows(p *page) {
+	if g.bands(p) {
+		for _, b := range g.l.Bands {
+			g.band(b)
+		}
+	}
+	g.curves()
 	letters, points := g.letters(p), g.points(p)
 	marks := map[int]bool{}
 	for _, m := range g.l.Marks {
@@ -431,12 +436,7 @@ const (
 func (g *panel) legend(p *page) {
 	var list [][2]string
 	curves := g.l.Curves
-	lines := 0
-	for _, c := range curves {
-		if !c.few() {
-			lines++
-		}
-	}
+	lines := g.l.lines()
 	single := lines == 1 && len(g.l.Bands) == 0
 	for i, c := range curves {
 		if c.Name == "" || single && !c.few() && len(c.PX) == 0 && c.Name == g.l.Y.Label {
@@ -487,16 +487,21 @@ func (g *panel) legend(p *page) {
 		if p.silent {
 			break
 		}
-		var where []string
-		for k, x := range at[n] {
-			if k == maxPlaces && len(at[n]) > maxPlaces+1 {
-				where = append(where, fmt.Sprintf("… (%d times)", len(at[n])))
-				break
-			}
-			where = append(where, number(x, 4))
-		}
-		text := n + " at " + strings.Join(where, ", ")
+		text := n + " at " + placesOf(at[n])
 		list = append(list, [2]string{"┊ " + text, p.paint(faint, "┊") + " " + text})
 	}
 	p.entries(g.left, list)
+}
+
+// placesOf lists places of marks: the first of them, and how many there are.
+func placesOf(at []float64) string {
+	var where []string
+	for k, x := range at {
+		if k == maxPlaces && len(at) > maxPlaces+1 {
+			where = append(where, fmt.Sprintf("… (%d times)", len(at)))
+			break
+		}
+		where = append(where, number(x, 4))
+	}
+	return strings.Join(where, ", ")
 }

@@ -135,6 +135,15 @@ func infer(in *Instr, args []Shape) (Shape, error) {
 		return reduced(args[0], in.Attr.Axes)
 	case MatMul:
 		return product(args[0], args[1], in.Attr.TA, in.Attr.TB)
+	case Dot, Outer, Find, Pick, Drop:
+		return ofVectors(in, args)
+	}
+	return nil, fmt.Errorf("unknown op %d", in.Op)
+}
+
+// ofVectors returns the shape of the result of an op of vectors.
+func ofVectors(in *Instr, args []Shape) (Shape, error) {
+	switch in.Op {
 	case Dot:
 		if len(args[0]) != 1 || !args[0].Equal(args[1]) {
 			return nil, fmt.Errorf("dot wants two vectors of one length, not %v and %v", args[0], args[1])
