@@ -3,6 +3,7 @@ package linalg
 import (
 	"cmp"
 	"math"
+	"slices"
 )
 
 // complexDense is dense for complex matrices, without blocks: those that are solved densely are small.
@@ -59,6 +60,12 @@ func (d *complexDense) Factor(values []complex128) error {
 // entry returns the magnitude of an entry of the matrix.
 func (d *complexDense) entry(e int) float64 { return complexMagnitude(d.values[e]) }
 
+// alone reports whether the row that is at place k has all zeros but there, which no earlier step has changed.
+func (d *complexDense) alone(k int) bool {
+	return d.values != nil && complexMagnitude(d.a[k*d.p.N+k]) > smallest &&
+		!slices.Contains(d.pivot[:k], int32(k)) && alone(d.p, d.values, k, k)
+}
+
 // foreign reports whether the pivot of column k is of a row that had no need to come there.
 func (d *complexDense) foreign(k int) bool {
 	if d.settled || d.values == nil {
@@ -112,6 +119,9 @@ func (d *complexDense) run(size float64) error {
 		if d.units != nil {
 			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return complexMagnitude(c[i]) })
 			most = complexMagnitude(c[at])
+		}
+		if at > 0 && d.alone(k) {
+			at, most = 0, complexMagnitude(c[0])
 		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 {

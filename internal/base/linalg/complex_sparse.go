@@ -23,6 +23,7 @@ type complexSparse struct {
 	tail      *complexDense // nil for none
 	tailUnits rowUnits      // of the rows of the tail, by places; nil where they are alike
 	settled   bool          // units have been looked at
+	values    []complex128  // of the matrix, while it is factored
 	x         []complex128  // a column, zeros between columns
 	w         []complex128  // right-hand sides in the order
 }
@@ -169,6 +170,8 @@ func (f *complexSparse) search(values []complex128) (uneven bool, err error) {
 // small beside the other entries of its column or a column grows.
 func (f *complexSparse) eliminate(values []complex128, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
+	f.values = values
+	defer func() { f.values = nil }()
 	groups := f.groups()
 	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
@@ -229,7 +232,8 @@ func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, lower, mo
 		l[q] = complexMul(v, r)
 	}
 	own := complexMagnitude(pivot)
-	if watch && (own < kept*lower || max(own, upper) > growth*most) {
+	if watch && (own < kept*lower && !alone(f.s.p, f.values, int(f.o.rows[k]), int(f.s.cols[k])) ||
+		max(own, upper) > growth*most) {
 		return false, nil
 	}
 	if !(own > size*suspicious) || !(own <= math.MaxFloat64) {
@@ -475,7 +479,7 @@ func (c *complexPivoting) choose(t *search, o *Order, k int) (int32, error) {
 	} else if most < smallest {
 		return 0, &SingularError{Rows: []int{int(preferred)}, Cols: []int{int(j)}}
 	}
-	if own >= float64(c.threshold*most) {
+	if own >= float64(c.threshold*most) || own > smallest && alone(t.p, c.values, int(preferred), int(j)) {
 		at = preferred
 	} else if own < float64(exchanged*most) {
 		c.uneven = true

@@ -3,6 +3,7 @@ package linalg
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/base/team"
@@ -112,6 +113,12 @@ func (d *dense) foreign(k int) bool {
 	r := original(d.pivot, k)
 	d.pivot[k] = p
 	return d.p.foreign(k, r, i, d.blocksOnce, d.entry)
+}
+
+// alone reports whether the row that is at place k has all zeros but there, which no earlier step has changed.
+func (d *dense) alone(k int) bool {
+	return d.values != nil && math.Abs(d.a[k*d.p.N+k]) > smallest && !slices.Contains(d.pivot[:k], int32(k)) &&
+		alone(d.p, d.values, k, k)
 }
 
 // blocksOnce returns the diagonal blocks of the matrix.
@@ -270,6 +277,9 @@ func (d *dense) columns(j0, j1 int) error {
 		if d.units != nil {
 			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return math.Abs(c[i]) })
 			most = math.Abs(c[at])
+		}
+		if at > 0 && d.alone(k) {
+			at, most = 0, math.Abs(c[0])
 		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 && d.foreign(k) {

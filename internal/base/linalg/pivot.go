@@ -55,7 +55,7 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 	} else if most < smallest {
 		return 0, &SingularError{Rows: []int{int(preferred)}, Cols: []int{int(j)}}
 	}
-	if own >= float64(c.threshold*most) {
+	if own >= float64(c.threshold*most) || own > smallest && alone(t.p, c.values, int(preferred), int(j)) {
 		at = preferred
 	} else if own < float64(exchanged*most) {
 		c.uneven = true

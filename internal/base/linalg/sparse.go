@@ -21,6 +21,7 @@ type sparse struct {
 	tail      *dense    // nil for none
 	tailUnits rowUnits  // of the rows of the tail, by places; nil where they are alike
 	settled   bool      // units have been looked at
+	values    []float64 // of the matrix, while it is factored
 	x         []float64 // a column, zeros between columns
 	w         []float64 // right-hand sides in the order
 	lanes
@@ -169,6 +170,8 @@ func (f *sparse) search(values []float64) (uneven bool, err error) {
 // small beside the other entries of its column or a column grows.
 func (f *sparse) eliminate(values []float64, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
+	f.values = values
+	defer func() { f.values = nil }()
 	groups := f.groups()
 	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
@@ -229,7 +232,8 @@ func (f *sparse) pivot(k int, pivot float64, l []float64, lower, most, upper, si
 		l[q] = mul(v, r)
 	}
 	own := magnitude(pivot)
-	if watch && (own < kept*lower || max(own, upper) > growth*most) {
+	if watch && (own < kept*lower && !alone(f.s.p, f.values, int(f.o.rows[k]), int(f.s.cols[k])) ||
+		max(own, upper) > growth*most) {
 		return false, nil
 	}
 	if !(own > size*suspicious) || !(own <= math.MaxFloat64) {

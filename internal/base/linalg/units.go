@@ -284,3 +284,17 @@ func (b *balance) apart(s *structure) (apart int) {
 	}
 	return apart
 }
+
+// alone reports whether all of row i is zero but what it has in column j. Its unknown depends on no other then, and must
+// not in rounding either: of a state that is zero and stays so, an exchange of its row would make rounding of others,
+// from which it may grow. As a pivot the row changes no other one, however small its entry is.
+func alone[T float64 | complex128](p *Pattern, values []T, i, j int) bool {
+	for k := range p.N {
+		for e := p.Start[k]; e < p.Start[k+1]; e++ {
+			if int(p.Rows[e]) == i && k != j && values[e] != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
