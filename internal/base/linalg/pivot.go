@@ -12,7 +12,8 @@ type pivoting struct {
 	patch     float64   // what takes the place of smaller pivots; 0 for errors
 	x         []float64 // a column, by rows of the matrix; zeros between columns
 	l         []float64 // −L
-	uneven    bool      // a pivot took the place of one that is small beside it, or gone: units should be looked at
+	reach     reach
+	uneven    bool // a pivot took the place of one that is small beside it, or gone: units should be looked at
 }
 
 func (c *pivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
@@ -44,6 +45,17 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 			own = v
 		}
 	}
+	if at != preferred && !needs(&c.reach, t.p, c.values, int(j), int(at)) {
+		best, largest := int32(-1), smallest
+		for _, i := range t.below {
+			if v := magnitude(c.x[i]); v > largest && needs(&c.reach, t.p, c.values, int(j), int(i)) {
+				best, largest = i, v
+			}
+		}
+		if best >= 0 {
+			at, most = best, largest
+		}
+	}
 	if !(most <= math.MaxFloat64) {
 		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: most, Overflow: true}
 	}
@@ -55,7 +67,7 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 	} else if most < smallest {
 		return 0, &SingularError{Rows: []int{int(preferred)}, Cols: []int{int(j)}}
 	}
-	if own >= float64(c.threshold*most) || own > smallest && alone(t.p, c.values, int(preferred), int(j)) {
+	if own >= float64(c.threshold*most) {
 		at = preferred
 	} else if own < float64(exchanged*most) {
 		c.uneven = true

@@ -285,16 +285,46 @@ func (b *balance) apart(s *structure) (apart int) {
 	return apart
 }
 
-// alone reports whether all of row i is zero but what it has in column j. Its unknown depends on no other then, and must
-// not in rounding either: of a state that is zero and stays so, an exchange of its row would make rounding of others,
-// from which it may grow. As a pivot the row changes no other one, however small its entry is.
-func alone[T float64 | complex128](p *Pattern, values []T, i, j int) bool {
-	for k := range p.N {
-		for e := p.Start[k]; e < p.Start[k+1]; e++ {
-			if int(p.Rows[e]) == i && k != j && values[e] != 0 {
-				return false
-			}
+// reach tells which unknowns of a matrix depend on which, by what is zero in its values. Where row k depends on no other
+// unknown but those of some rows, an exchange with another row would make it depend on that in rounding: a state that is
+// zero and stays so would have what rounding leaves of others, from which it may grow. So pivots stay within what
+// depends on each other, which are diagonal blocks, and elsewhere rows are changed by no other, however large factors
+// are. Rows must be those of their unknowns: no entry of the diagonal may be zero.
+type reach struct {
+	seen []bool
+	next []int32
+}
+
+// needs reports whether unknown k depends on unknown i, or rows are not those of unknowns.
+func needs[T float64 | complex128](r *reach, p *Pattern, values []T, k, i int) bool {
+	if e := p.place(k, i); k == i || e >= 0 && values[e] != 0 {
+		return true
+	}
+	if r.seen == nil {
+		r.seen, r.next = make([]bool, p.N), make([]int32, 0, p.N)
+	}
+	for j := range p.N {
+		if e := p.place(j, j); e < 0 || values[e] == 0 {
+			return true
 		}
 	}
-	return true
+	clear(r.seen)
+	r.next = append(r.next[:0], int32(i))
+	r.seen[i] = true
+	for len(r.next) > 0 {
+		j := r.next[len(r.next)-1]
+		r.next = r.next[:len(r.next)-1]
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			m := p.Rows[e]
+			if values[e] == 0 || r.seen[m] {
+				continue
+			}
+			if int(m) == k {
+				return true
+			}
+			r.seen[m] = true
+			r.next = append(r.next, m)
+		}
+	}
+	return false
 }
