@@ -4,10 +4,17 @@ import "math"
 
 // eigen returns the eigenvalues of the symmetric n × n matrix a, rising, and makes its rows the eigenvectors. It
 // reduces a to a tridiagonal matrix and applies implicit QL steps to it, as the procedures tred2 and imtql2 of EISPACK.
-func eigen(a []float64, n int) []float64 {
+func eigen(a []float64, n int) []float64 { return eigenUntil(a, n, nil) }
+
+// eigenUntil is eigen, or nil where over says that nobody wants them any more.
+func eigenUntil(a []float64, n int, over func() bool) []float64 {
 	d, e := make([]float64, n), make([]float64, n)
 	at := func(i, j int) *float64 { return &a[i*n+j] }
+	unwanted := func() bool { return over != nil && over() }
 	for i := n - 1; i > 0; i-- {
+		if unwanted() {
+			return nil
+		}
 		scale, h := 0.0, 0.0
 		if i > 1 {
 			for k := range i {
@@ -53,6 +60,9 @@ func eigen(a []float64, n int) []float64 {
 		d[i] = h
 	}
 	for i := range n {
+		if unwanted() {
+			return nil
+		}
 		if d[i] != 0 {
 			for j := range i {
 				g := 0.0
@@ -82,6 +92,9 @@ func eigen(a []float64, n int) []float64 {
 	}
 	for l := range n {
 		for range 60 {
+			if unwanted() {
+				return nil
+			}
 			m := l
 			for m < n-1 && math.Abs(e[m]) > float64(epsilon*(math.Abs(d[m])+math.Abs(d[m+1]))) {
 				m++
