@@ -293,6 +293,14 @@ var misfits = []advice{
 			"random {after} ~ normal(0, w)",
 	},
 	{
+		example: "past(x, 1) = exp(t/10)",
+		name:    "past",
+		after:   "(",
+		when:    func(s *site) bool { return isName(s.third) },
+		code:    CodeItem,
+		message: "what a state is before the start is written past x = …, for all delays",
+	},
+	{
 		example: "plot x",
 		name:    "plot print show solve simulate run",
 		when:    func(s *site) bool { return s.next.NewLine && isName(s.after) },

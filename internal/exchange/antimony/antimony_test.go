@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 		"DNA c; x'=1":                               "strands of DNA are not read",
 		"a*b -> c; 1":                               `"a*b" is no species`,
 		"x' = 1; x = 1; what on earth":              "this statement is none that odes reads",
-		"x' = delay(x, 1); x = 1":                   "values of the past",
+		"x' = delay(x); x = 1":                      "delay has 2",
 		"// nothing":                                "the text has no model",
 		"function f(x)\n x*y\nend\nz' = f(1)":       `"y" has no value`,
 	} {

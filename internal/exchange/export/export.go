@@ -26,6 +26,7 @@ type Format struct {
 	Endings   []string // of files
 	title     string   // in messages
 	Packed    bool     // it is an archive, no text
+	lags      bool     // it has a place for delays
 	write     func(x *exporter) string
 	// operators are those that the format does not have, written with others; nil where nothing else has their value.
 	operators map[string]rewrite
@@ -38,7 +39,7 @@ func init() {
 	formats = []*Format{
 		{
 			Name: "sbml", Doc: "for programs that read SBML", Endings: []string{"xml", "sbml"}, title: "SBML",
-			write: writeSBML, operators: sbmlRewrites,
+			lags: true, write: writeSBML, operators: sbmlRewrites,
 		},
 		{Name: "c", Doc: "for a solver of yours", Endings: []string{"c"}, title: "C", write: writeC},
 		{
@@ -88,7 +89,7 @@ func (f *Format) Write(m *model.Model, experiment, version string, list *diag.Li
 			panic(r)
 		}
 	}()
-	if lags := x.source.Lags; len(lags) > 0 {
+	if lags := x.source.Lags; len(lags) > 0 && !f.lags {
 		x.fail(lags[0].Span, "%s has no place for delays, and %s is one", f.title, lags[0].Span.Text())
 	}
 	x.leaveOut()

@@ -46,6 +46,8 @@ type flat struct {
 	letOf    map[model.Expr]*model.Let
 	letElems map[*model.Let][]*quantity
 	instead  map[*model.Symbol]model.Expr // what hidden discretes stand for
+	lags     map[*model.Symbol]*model.Lag // by what they read
+	delays   map[*model.Symbol]bool       // of lags
 	memo     map[place]*node
 	covers   map[place][]spot
 }
@@ -110,6 +112,10 @@ func (x *exporter) flatten() {
 	x.letOf = map[model.Expr]*model.Let{}
 	x.letElems = map[*model.Let][]*quantity{}
 	x.instead = map[*model.Symbol]model.Expr{}
+	x.lags, x.delays = map[*model.Symbol]*model.Lag{}, map[*model.Symbol]bool{}
+	for _, l := range m.Lags {
+		x.lags[l.Value], x.delays[l.Delay] = l, true
+	}
 	x.memo = map[place]*node{}
 	x.covers = map[place][]spot{}
 	x.unknown = map[*quantity]bool{}
@@ -336,6 +342,13 @@ func (x *exporter) element(e model.Expr, in loops, offset int) *node {
 	case *model.Ref:
 		if stand := x.instead[e.Sym]; stand != nil {
 			return x.at(stand, in, offset)
+		}
+		if l := x.lags[e.Sym]; l != nil { // those of all states for the first delay come first
+			of := x.elements[l.State]
+			return x.call(late, x.named(of[offset%len(of)]), x.at(l.Delay.Value, in, offset/len(of)))
+		}
+		if x.delays[e.Sym] {
+			return x.at(e.Sym.Value, in, offset)
 		}
 		list := x.elements[e.Sym]
 		if list == nil {

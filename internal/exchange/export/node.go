@@ -31,6 +31,7 @@ const (
 	choice = "if"   // condition, value, other value
 	held   = "held" // place, knots, values (one more): constant from each knot on
 	lookup = "interp"
+	late   = "delay" // state, by how much it is late
 )
 
 // uses says what a value depends on.

@@ -240,3 +240,33 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("only %d models were compared", compared)
 	}
 }
+
+// TestDelaysComeBack exports models with delays in SBML, reads them back and compares runs.
+func TestDelaysComeBack(t *testing.T) {
+	for name, text := range map[string]string{
+		"fixed": `model A
+time t from 0 to 5
+param tau = 0.5, k[2] = [1, 2], lag[2] = [0.25, 1]
+state x = 1, y[2] = [1, 2], z = 0.5
+past z = sin(t)*k[1]
+let late = delay(x, tau)
+x' = -late
+y[i]' = -delay(y[i], lag[i]) + k[i]*delay(x*t, tau) for i in 1:2
+z' = -delay(z, tau)
+event jump when x < 0.4 { x = 1 + delay(y[1], 0.5) }
+output x, y, z
+`,
+		"moving": `model B
+time t from 1 to 5
+state x = 1, z = 0
+x' = -delay(x, 1 + x^2/(1 + x^2))
+z' = delay(t*x, t/3)
+output x, z
+`,
+	} {
+		worst, where, err := roundTrip(name, text, nil, maxLength)
+		if err != nil || worst > 1e-8 {
+			t.Errorf("%s: %v %v %v", name, worst, where, err)
+		}
+	}
+}

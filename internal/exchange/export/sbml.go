@@ -489,6 +489,12 @@ func (w *sbmlWriter) put(b *strings.Builder, n *node) {
 		b.WriteString("</otherwise></piecewise>")
 	case held, lookup:
 		w.put(b, w.pieces(n))
+	case late:
+		b.WriteString(`<apply><csymbol encoding="text" ` +
+			`definitionURL="http://www.sbml.org/sbml/symbols/delay">delay</csymbol>`)
+		w.put(b, n.args[0])
+		w.put(b, n.args[1])
+		b.WriteString("</apply>")
 	case "cbrt":
 		b.WriteString("<apply><root/><degree><cn>3</cn></degree>")
 		w.put(b, n.args[0])

@@ -187,7 +187,7 @@ const (
 
 // written are the words that translated expressions use; nothing of the model may have these names.
 var written = []string{
-	"pi", "inf", "nan", "true", "false", "log10", "sqrt", "cbrt", "lgamma", "mod", "trunc", "final", "end",
+	"pi", "inf", "nan", "true", "false", "log10", "sqrt", "cbrt", "delay", "lgamma", "mod", "trunc", "final", "end",
 }
 
 // scope is what names in an expression stand for before those of the model: local parameters, and arguments of
@@ -502,8 +502,7 @@ func (m *Model) applied(op *element, operands []*element, in scope) (expr, error
 		}
 		return m.rateOf(operands[0], in)
 	case "delay":
-		return expr{}, fail(op.place, "the model reads values of the past (delay): odes solves ordinary differential "+
-			"equations only")
+		return latePart{m}.delay(op, operands, in)
 	}
 	return expr{}, fail(op.place, "odes has nothing like %s", url)
 }

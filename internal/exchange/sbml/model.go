@@ -273,13 +273,12 @@ func (m *Model) read() error {
 	}
 	for _, step := range []func() error{
 		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
-		m.algebraic, m.fast.equilibria,
+		m.algebraic, latePart{m}.unfold, m.fast.equilibria, m.classify, latePart{m}.readLate,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	m.classify()
 	return nil
 }
 
@@ -484,6 +483,9 @@ func (m *Model) declareReactions() error {
 		s.kind = let
 		for _, side := range sides {
 			for _, ref := range r.list(side) {
+				if ref.attr("id") == "" && (latePart{m}).hasDelay(ref.child("stoichiometryMath")) {
+					ref.Set("id", freeID(m.root, ref.attr("species")+"_stoichiometry"))
+				}
 				if ref.attr("id") == "" {
 					continue
 				}
@@ -501,6 +503,18 @@ func (m *Model) declareReactions() error {
 		}
 	}
 	return nil
+}
+
+// freeID returns an id that nothing in a model has.
+func freeID(model *element, id string) string {
+	has := func() (found bool) {
+		model.each(func(e *element) { found = found || e.attr("id") == id })
+		return found
+	}
+	for has() {
+		id += "_"
+	}
+	return id
 }
 
 // find returns the symbol whose id is an attribute of e.
@@ -789,7 +803,7 @@ func (m *Model) steady(s *symbol) bool {
 }
 
 // classify decides what each symbol becomes.
-func (m *Model) classify() {
+func (m *Model) classify() error {
 	for _, f := range m.defined {
 		m.keep(f)
 	}
@@ -809,4 +823,5 @@ func (m *Model) classify() {
 			s.kind = discrete // the value at the start reads the compartment
 		}
 	}
+	return nil
 }

@@ -37,6 +37,9 @@ type Model struct {
 	kept      []*function      // in an order in which each calls only those before it
 	names     map[string]bool  // of the language, that are taken
 	static    map[*symbol]bool // what constant has found out
+	late      map[*symbol]bool // what is read at earlier times
+	from      string           // where the time begins
+	early     *early           // while values at the start, or before it, are translated
 	resting   string           // the name of a state where the model has none
 	notes     []*finding       // what a user should know of the translation
 }
@@ -244,7 +247,7 @@ func Restart(m *Model, changed, keep func(id string) bool) (jumps []string, err 
 				in[r.id] = start.number()
 			}
 			if err == nil {
-				v, err = m.expression(from.math(), in)
+				v, err = latePart{m}.start(from.math(), in)
 			}
 		}
 		values[s] = v.number()

@@ -402,7 +402,7 @@ func TestRefused(t *testing.T) {
 		{`<sbml level="3" xmlns:q="urn/version" q:required="true"><model/></sbml>`, `the package "urn/version"`},
 		{
 			rule(`<apply><csymbol definitionURL="http://www.sbml.org/sbml/symbols/delay"/><ci>y</ci></apply>`),
-			"values of the past",
+			"delay has two arguments",
 		},
 		{rule(`<apply><diff/><ci>y</ci></apply>`), "nothing like <diff>"},
 		{rule(`<apply><divide/><ci>y</ci></apply>`), "<divide> does not have 1 operands"},

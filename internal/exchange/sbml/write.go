@@ -39,6 +39,7 @@ func (m *Model) write(o Options) (*Items, error) {
 		to = "100"
 	}
 	m.nameRates()
+	m.from = from
 	name := clean(m.root.attr("id"))
 	if name == "_" {
 		name = "translated"
@@ -128,6 +129,9 @@ func (m *Model) writeValues(w *writer) {
 				continue
 			}
 			w.Item("%s %s = %s", word, name, w.of(m.startOf(s)).number().text)
+			if v, moves, err := (latePart{m}).past(s); moves {
+				w.Item("past %s = %s", name, w.of(v, err).text)
+			}
 		}
 		if len(w.items) > n {
 			w.Line("")
@@ -160,7 +164,7 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 	case s.set != nil: // Define
 		v, byAmount = atom("("+s.set.text+")", false), s.isAmount
 	case s.start != nil:
-		v, err = m.expression(s.start.math(), nil)
+		v, err = latePart{m}.start(s.start.math(), nil)
 		byAmount = s.isAmount
 	case s.value != "":
 		v, err = literal(s.value, s.of)

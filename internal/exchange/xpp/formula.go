@@ -70,15 +70,13 @@ func (f *file) call(name string, args []*sbml.Element, at sbml.Place) (*sbml.Ele
 		return sbml.New(at, "apply").Add(sbml.Leaf(at, "ci", name)).Add(args...), nil
 	}
 	n := 1
-	if slices.Contains([]string{"max", "min", "mod", "atan2", "shift"}, name) {
-		n = 2
-	}
 	switch {
+	case slices.Contains([]string{"max", "min", "mod", "atan2", "shift", "delay"}, name):
+		n = 2
+	case name == "del_shft":
+		n = 3
 	case slices.Contains(random, name):
 		return nil, infix.Errorf(at, "%s draws random numbers: odes solves equations without noise", name)
-	case name == "delay" || name == "del_shft":
-		return nil, infix.Errorf(at, "the file reads values of the past (%s): odes solves ordinary differential "+
-			"equations only", name)
 	}
 	if err := infix.Arity(name, args, at, n, n); err != nil {
 		return nil, err
@@ -98,6 +96,13 @@ func (f *file) call(name string, args []*sbml.Element, at sbml.Place) (*sbml.Ele
 		return sbml.Own(at, name, args...), nil
 	case name == "shift":
 		return f.shift(args, at)
+	case name == "delay":
+		f.late = true
+		return sbml.Delay(at, args[0], args[1]), nil
+	case name == "del_shft":
+		f.late = true
+		x, err := f.shift(args[:2], at)
+		return sbml.Delay(at, x, args[2]), err
 	}
 	return nil, infix.Errorf(at, "%q is no function that odes reads of XPPAUT", name)
 }

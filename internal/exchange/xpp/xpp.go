@@ -44,9 +44,11 @@ type file struct {
 	variables []string // in their order
 	names     map[string]bool
 	starts    map[string]*sbml.Element // values at the start
+	pasts     map[string]*sbml.Element // before it, of variables that have formulas for it
 	functions map[string]int           // how many arguments each has
 	from, to  string
 	events    int
+	late      bool // values of the past are read
 	index     *int // of the sum that is being written out
 	notes     []string
 }
@@ -66,7 +68,8 @@ func (l line) at() sbml.Place { return sbml.At(l.start, l.end) }
 func Translate(from *source.File, list *diag.List) *source.File {
 	f := &file{
 		source: from, list: list, model: sbml.New(sbml.At(0, 0), "model"), parts: map[string]*sbml.Element{},
-		names: map[string]bool{}, starts: map[string]*sbml.Element{}, functions: map[string]int{}, to: "20",
+		names: map[string]bool{}, starts: map[string]*sbml.Element{}, pasts: map[string]*sbml.Element{},
+		functions: map[string]int{}, to: "20",
 	}
 	if !f.read() {
 		return nil
@@ -106,12 +109,25 @@ func (f *file) read() bool {
 		f.list.Errorf(parser.CodeForeignFile, source.Span{File: f.source}, "the file has no differential equation")
 		return false
 	}
+	var zero []string
 	for _, v := range f.variables {
-		f.parameter(sbml.At(0, 0), v, "0", false)
+		p := f.parameter(sbml.At(0, 0), v, "0", false)
+		if past, start := f.pasts[v], f.starts[v]; f.late && past != start {
+			// `x(0) = e` gives the past and the start, and `init x = e` the start alone: the past is 0 then.
+			if past == nil {
+				past = sbml.Leaf(sbml.At(start.Span()), "cn", "0")
+				zero = append(zero, v)
+			}
+			sbml.SetPast(p, past)
+		}
 		if start := f.starts[v]; start != nil {
 			f.part("listOfInitialAssignments").Add(sbml.New(sbml.At(start.Span()), "initialAssignment", "symbol", v).
 				Add(sbml.Math(start)))
 		}
+	}
+	if len(zero) > 0 {
+		f.notes = append(f.notes, fmt.Sprintf("before the start 0 is read of %s, as in XPPAUT: init gives the start "+
+			"alone, and %s(0) = … the past, too", strings.Join(zero, ", "), zero[0]))
 	}
 	return true
 }
@@ -338,7 +354,10 @@ func (f *file) define(l line) error {
 		}
 	}
 	if m := startForm().FindStringSubmatch(l.text); m != nil {
-		return f.start(l, strings.ToLower(m[1]), l.text[len(m[0]):], len(m[0]))
+		name := strings.ToLower(m[1])
+		err := f.start(l, name, l.text[len(m[0]):], len(m[0]))
+		f.pasts[name] = f.starts[name]
+		return err
 	}
 	if m := functionForm().FindStringSubmatch(l.text); m != nil {
 		return f.function(l, m)

@@ -109,6 +109,41 @@ func TestTank(t *testing.T) {
 	}
 }
 
+// TestDelays: `x(0) = e` gives the past and the start, and `init` the start alone, with 0 before it.
+func TestDelays(t *testing.T) {
+	at := run(t, `par tau=0.5
+x'=delay(x,tau)
+init x=2
+y'=delay(y,2*tau)
+y(0)=1-t
+z'=delay(z,1)
+z(0)=t
+init z=3
+w0'=0
+w1'=del_shft(w0,3-1,1)
+w2'=0
+w2(0)=4
+@ total=2
+`, []float64{0.25, 0.75, 1})
+	for _, c := range []struct {
+		name string
+		k    int
+		want float64
+	}{
+		{"x", 0, 2},
+		{"x", 1, 2.5},
+		{"y", 0, 1 + 2*0.25 - 0.25*0.25/2},
+		{"y", 2, 2.5},
+		{"z", 0, 3 + 0.25*0.25/2 - 0.25},
+		{"z", 2, 2.5},
+		{"w1", 2, 4},
+	} {
+		if got := at(c.name, c.k); math.Abs(got-c.want) > 1e-8 {
+			t.Errorf("%s at %d: %v, want %v", c.name, c.k, got, c.want)
+		}
+	}
+}
+
 // TestIs tells files of XPPAUT from models of odes, whose names end alike.
 func TestIs(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -132,7 +167,7 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"wiener w\nx'=-x+w":            "tank.ode:1:1: the file has noise",
 		"x'=-x+ran(1)":                 "tank.ode:1:7: ran draws random numbers",
-		"x'=-x+delay(x,2)":             "values of the past (delay)",
+		"x'=-x+delay(x)":               "delay has 2",
 		"table f f.tab\nx'=f(x)":       "reads a table",
 		"markov z 2\nx'=z":             "a Markov variable",
 		"x(t+1)=2*x":                   "is a map",

@@ -341,9 +341,6 @@ func TestReference(t *testing.T) {
 			}
 			end := strconv.FormatFloat(c.Table[len(c.Table)-1][0], 'g', -1, 64)
 			out, wrong := translate(os.DirFS(at+c.Dir), c.ID+".xml", end)
-			if strings.Contains(wrong, "values of the past") {
-				t.Skip(wrong)
-			}
 			if wrong != "" {
 				t.Fatal(wrong)
 			}
@@ -358,6 +355,9 @@ func TestReference(t *testing.T) {
 			sol, err := m.Solve(context.Background(), odes.Options{
 				Times: times, Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}},
 			})
+			if err != nil && strings.Contains(err.Error(), "with delays yet") {
+				t.Skip(err)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
