@@ -242,8 +242,8 @@ func (f *sparse) pivot(k int, pivot float64, l []float64, lower, most, upper, si
 	return true, nil
 }
 
-// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l are these divided
-// by the pivot.
+// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l is
+// these, divided by the pivot.
 func (f *sparse) rivals(k int, l []float64) (most float64) {
 	o, j := f.o, f.s.cols[k]
 	for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {

@@ -457,7 +457,8 @@ func (r *Run) record(tr *solvers.Trajectory, k *system.Kit) {
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with
 		tr.Limit = min(tr.Limit, max(memory.Budget()-memory.Used(), 0)/3)
 	}
-	tr.Limit /= int64(max(len(r.model.Experiments), r.together) + 1) // runs of experiments are kept as well, all at once
+	// Runs of experiments are kept as well, all at once.
+	tr.Limit /= int64(max(len(r.model.Experiments), r.together) + 1)
 	r.keepLimit = tr.Limit / 8
 	if tr.Replayer = nil; r.reading.past != nil { // what a step read cannot be had without the record
 		r.keepLimit = 0
