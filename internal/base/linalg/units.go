@@ -287,9 +287,9 @@ func (b *balance) apart(s *structure) (apart int) {
 
 // reach tells which unknowns of a matrix depend on which, by what is zero in its values. An exchange with a row on
 // whose unknown row k does not depend would make it depend on that in rounding: a state that is zero, and stays so,
-// would have what rounding leaves of others, from which it may grow. So pivots stay within what depends on each other. These
-// are diagonal blocks, and rows of other blocks change none of theirs, however large factors are. Rows must be those of
-// their unknowns: no entry of the diagonal may be zero.
+// would have what rounding leaves of others, from which it may grow. So pivots stay within what depends on each other.
+// These are diagonal blocks, and rows of other blocks change none of theirs, however large factors are. Rows must be
+// those of their unknowns: no entry of the diagonal may be zero.
 type reach struct {
 	seen []bool
 	next []int32
