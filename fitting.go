@@ -48,7 +48,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	over := f.Over
 	if over == nil {
 		for _, p := range m.engine.Checked.Params {
-			if bounded(m, p) {
+			if bounded(m, p) || slices.Contains(m.Covariances(), p.Name) {
 				over = append(over, target.Target{Name: p.Name, Text: p.Name})
 			}
 		}

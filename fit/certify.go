@@ -218,7 +218,7 @@ func (p judge) reaches(x []float64) []float64 {
 	for i := range x {
 		c := &p.coords[i]
 		moved, span := math.Abs(x[i]-p.start[i]), b.Hi[i]-b.Lo[i]
-		if out[i] = max(math.Abs(x[i]), math.Abs(p.start[i]), moved); c.log {
+		if out[i] = max(math.Abs(x[i]), math.Abs(p.start[i]), moved); c.log || c.block != nil {
 			out[i] = max(1, moved)
 		}
 		if bounded := span-span == 0; bounded {
@@ -245,9 +245,11 @@ func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64)
 	if s.Errors == nil || p.kinks || p.model.ReadsLargest(p.settings.Objective) { // the derivatives of kinks jump
 		return sum
 	}
-	for i := range x {
-		k := &p.coords[i]
-		e := math.Abs(float64(s.Errors[k.column] * k.slope(k.value(x[i]))))
+	for i, by := range matrices(p).moves(x) {
+		e := 0.0
+		for _, m := range by {
+			e += math.Abs(float64(s.Errors[m.column] * m.slope))
+		}
 		hides := e * c.Sizes[i]
 		if c.Hessian != nil {
 			if h := math.Abs(c.Hessian[i*n+i]); h > 0 {

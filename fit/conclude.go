@@ -496,6 +496,11 @@ func (p *problem) checkedAt(x []float64) odes.Options {
 				a.Values[c.element] = values[k]
 			}
 		}
+		for _, b := range p.blocks {
+			if b.variable == i {
+				copy(a.Values, b.Matrix(b.part(x)))
+			}
+		}
 		o.Set = append(slices.Clone(o.Set), a)
 	}
 	return o

@@ -87,8 +87,12 @@ func (p *problem) runOptions() odes.Options {
 // move makes x the point of the runs to come.
 func (e *evaluator) move(x []float64) {
 	for i := range x {
-		c := &e.p.coords[i]
-		e.set[c.variable].Values[c.element] = c.value(x[i])
+		if c := &e.p.coords[i]; c.block == nil {
+			e.set[c.variable].Values[c.element] = c.value(x[i])
+		}
+	}
+	for _, b := range e.p.blocks {
+		copy(e.set[b.variable].Values, b.Matrix(b.part(x)))
 	}
 }
 
@@ -398,9 +402,9 @@ func noValue(s *odes.Sensitivities) error {
 
 // gather writes row i of the gradient of s, by coordinates.
 func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []float64) {
-	for k := range to {
-		c := &e.p.coords[k]
-		to[k] = float64(sign * s.Gradient[i*s.Columns+c.column] * c.slope(c.value(x[k])))
+	row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
+	for k, by := range (matrices{e.p}).moves(x) {
+		to[k] = pull(sign, row, by)
 	}
 }
 
@@ -408,17 +412,16 @@ func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []f
 func (e *evaluator) curvature(s *odes.Sensitivities, sign float64, x, grad, to []float64) {
 	n := len(x)
 	h := s.Second(0)
+	moves := matrices{e.p}.moves(x)
 	for i := range n {
-		a := &e.p.coords[i]
-		va := a.slope(a.value(x[i]))
 		for j := range n {
-			b := &e.p.coords[j]
-			to[i*n+j] = float64(sign * h[a.column*s.Columns+b.column] * va * b.slope(b.value(x[j])))
+			to[i*n+j] = pullTwice(sign, h, s.Columns, moves[i], moves[j])
 		}
-		if a.log { // the second derivative of exp is exp
+		if e.p.coords[i].log { // the second derivative of exp is exp
 			to[i*n+i] += grad[i]
 		}
 	}
+	matrices{e.p}.bend(sign, s.Gradient[:s.Columns], x, to)
 }
 
 // noise is the estimated error of a value of the objective.
@@ -428,10 +431,13 @@ func (p *problem) noise(s *odes.Sensitivities) float64 {
 
 // smooth returns the problem for optim.Minimize.
 func (e *evaluator) smooth() optim.Problem {
+	var learnt secant
+	learns := len(e.p.model.RandomEffects()) > 0
 	return optim.Problem{
 		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
-			s, err := e.run(ctx, x, want == optim.Curving)
+			exact := want == optim.Curving && learnt.hessian == nil
+			s, err := e.run(ctx, x, exact)
 			if err != nil {
 				return err
 			}
@@ -440,8 +446,11 @@ func (e *evaluator) smooth() optim.Problem {
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}
-			if want == optim.Curving {
+			if exact {
 				e.curvature(s, sign, x, at.Gradient, at.Hessian)
+			}
+			if want == optim.Curving && learns {
+				learnt.see(x, at.Gradient, at.Hessian, exact)
 			}
 			return nil
 		},
@@ -519,17 +528,16 @@ func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []floa
 				gradient[k] += float64(by * v)
 			}
 		}
+		moves := matrices{p}.moves(x)
 		for i := range n {
-			a := &p.coords[i]
-			va := a.slope(a.value(x[i]))
 			for j := range n {
-				b := &p.coords[j]
-				h[i*n+j] = float64(all[a.column*s.Columns+b.column] * va * b.slope(b.value(x[j])))
+				h[i*n+j] = pullTwice(1, all, s.Columns, moves[i], moves[j])
 			}
-			if a.log { // the second derivative of exp is exp
-				h[i*n+i] += float64(gradient[a.column] * va)
+			if p.coords[i].log { // the second derivative of exp is exp
+				h[i*n+i] += pull(1, gradient, moves[i])
 			}
 		}
+		matrices{p}.bend(1, gradient, x, h)
 		return nil
 	}
 	return curve, n*(len(of)+1) <= columns

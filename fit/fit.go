@@ -159,7 +159,12 @@ type Estimate struct {
 	// what it is to rise).
 	OpenLower, OpenUpper string
 	Profile              []ProfilePoint
+
+	matrix int // of how many rows is the symmetric matrix of which this is an element; 0 for others
 }
+
+// Symmetric tells that this is an element of the lower triangle of a symmetric matrix.
+func (e *Estimate) Symmetric() bool { return e.matrix > 0 }
 
 // Text returns "k", "A[1,2]" or "initial(x)".
 func (e *Estimate) Text() string { return elementName(e.Name, e.Written, e.Initial, e.Index) }
@@ -282,6 +287,16 @@ func (r *Result) Assignments() []odes.Assignment {
 	for i := range r.Estimates {
 		x := &r.Estimates[i]
 		name := elementName(x.Name, "", x.Initial, nil)
+		if n := x.matrix; n > 0 {
+			if name != last {
+				list = append(list, odes.Assignment{Name: name, Values: make([]float64, n*n)})
+			}
+			row, column := x.Index[0]-1, x.Index[1]-1
+			to := list[len(list)-1].Values
+			to[row*n+column], to[column*n+row] = x.Value, x.Value
+			last = name
+			continue
+		}
 		if name == last {
 			a := &list[len(list)-1]
 			a.Values = append(a.Values, x.Value)

@@ -397,6 +397,13 @@ func (p *problem) estimates(m *minimum, out *Result) {
 	n := len(m.x)
 	z := p.quantile(m)
 	values := p.values(m.x)
+	var spread []float64
+	if len(p.blocks) > 0 && m.cov != nil {
+		spread = matrices{p}.spread(m.x, m.cov)
+	}
+	if out.Population != nil {
+		out.Population.Covariances = matrices{p}.covariances(m.x, spread, z)
+	}
 	for i := range p.coords {
 		c := &p.coords[i]
 		v := p.settings.Over[c.variable]
@@ -405,6 +412,9 @@ func (p *problem) estimates(m *minimum, out *Result) {
 			Start: c.first, Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
 		}
+		if c.block != nil {
+			x.Start, x.matrix = c.block.start[c.element], c.block.N
+		}
 		if x.Decided = m.cov != nil && len(m.active) > 0 && m.cov[i*n+i] == 0; x.Decided {
 			out.Estimates = append(out.Estimates, x)
 			continue
@@ -412,7 +422,14 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		if m.cov != nil && slices.Contains(m.keep, i) {
 			se := math.Sqrt(m.cov[i*n+i])
 			x.StdErr = se * math.Abs(c.slope(values[i]))
-			if p.settings.Intervals != "none" {
+			if c.block != nil {
+				x.StdErr = math.Sqrt(spread[i*n+i])
+			}
+			switch {
+			case p.settings.Intervals == "none":
+			case c.block != nil:
+				x.wald(z)
+			default:
 				x.Lower, x.Upper = c.value(m.x[i]-z*se), c.value(m.x[i]+z*se)
 				if x.Lower < c.lo && !math.IsInf(se, 1) {
 					x.Lower, x.OpenLower = c.lo, "bound"
@@ -424,6 +441,7 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		}
 		out.Estimates = append(out.Estimates, x)
 	}
+	matrices{p}.outside(out)
 }
 
 // quantile returns how many standard errors an interval reaches to each side.

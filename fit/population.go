@@ -9,7 +9,6 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/source"
 )
 
 // Population is what a fit says of a model with random effects, at the estimates.
@@ -23,6 +22,8 @@ type Population struct {
 	R, S, Sandwich []float64
 	// Condition is the ratio of the largest to the least eigenvalue of the correlation of the estimates.
 	Condition float64
+	// Covariances are the matrices of covariances that were searched for.
+	Covariances []Covariances
 	// Quadrature is the same integral by quadrature or importance sampling around the modes; nil where it could not be
 	// computed.
 	Quadrature *odes.Population
@@ -88,11 +89,11 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	var cross, sandwich []float64
 	if likelihood {
 		products := make([]float64, k*k)
+		moves := matrices{p}.moves(m.x)
 		for i := range list.Subjects {
 			g := make([]float64, k)
 			for a, j := range m.keep {
-				c := &p.coords[j]
-				g[a] = list.Subjects[i].Gradient[c.column] * c.slope(values[j])
+				g[a] = pull(1, list.Subjects[i].Gradient, moves[j])
 			}
 			for a := range g {
 				for b := range g {
@@ -114,20 +115,31 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 				by.to[j] = math.Sqrt(by.cov[a*k+a]) * math.Abs(p.coords[j].slope(values[j]))
 			}
 		}
+		if by.cov == nil || len(p.blocks) == 0 {
+			continue
+		}
+		spread := matrices{p}.spread(m.x, widened(by.cov, n, m.keep))
+		for j := range p.coords {
+			if p.coords[j].block != nil {
+				by.to[j] = math.Sqrt(spread[j*n+j])
+			}
+		}
 	}
 	chosen := map[string][]float64{"r": r, "s": cross, "sandwich": sandwich}[p.settings.Errors]
 	if chosen == nil || !out.KKT.Certified {
 		return nil
 	}
-	m.cov = slices.Repeat([]float64{math.NaN()}, n*n)
+	m.cov = widened(chosen, n, m.keep)
 	correlation := make([]float64, k*k)
 	out.Correlation = make([][]float64, n)
 	for i := range out.Correlation {
 		out.Correlation[i] = slices.Repeat([]float64{math.NaN()}, n)
 	}
+	if len(p.blocks) > 0 {
+		chosen = sub(matrices{p}.spread(m.x, m.cov), n, m.keep)
+	}
 	for a, i := range m.keep {
 		for b, j := range m.keep {
-			m.cov[i*n+j] = chosen[a*k+b]
 			correlation[a*k+b] = chosen[a*k+b] / math.Sqrt(chosen[a*k+a]*chosen[b*k+b])
 			out.Correlation[i][j] = correlation[a*k+b]
 		}
@@ -140,17 +152,15 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	return nil
 }
 
-// freeCovariances reports whether no matrix of covariances is searched for element by element: these are not free.
-func freeCovariances(m *odes.Model, over []odes.Variable, l *diag.List) bool {
-	for _, v := range over {
-		if slices.Contains(m.Covariances(), v.Name) {
-			l.Errorf(odes.CodeSetting, source.Span{}, "the elements of %s cannot be searched for in this version: a "+
-				"matrix of covariances is symmetric and positive definite; write it with standard deviations and "+
-				"correlations, mvnormal([[w1^2, r*w1*w2], [r*w1*w2, w2^2]]) with param r = 0 in [-0.99, 0.99], and "+
-				"search for these", v.Name)
+// widened returns a matrix of n rows and columns with those of keep taken from cov, and NaN beside them.
+func widened(cov []float64, n int, keep []int) []float64 {
+	out, k := slices.Repeat([]float64{math.NaN()}, n*n), len(keep)
+	for a, i := range keep {
+		for b, j := range keep {
+			out[i*n+j] = cov[a*k+b]
 		}
 	}
-	return !l.HasErrors()
+	return out
 }
 
 // times returns the product of two square matrices.

@@ -142,7 +142,8 @@ func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
 		for k := range p.priors {
 			for i := range p.coords {
 				c := &p.coords[i]
-				if (p.names[c.variable] == p.priors[k].Name || c.name == p.priors[k].Name) && !yield(i, &p.priors[k]) {
+				its := c.block == nil && (p.names[c.variable] == p.priors[k].Name || c.name == p.priors[k].Name)
+				if its && !yield(i, &p.priors[k]) {
 					return
 				}
 			}

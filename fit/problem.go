@@ -25,6 +25,7 @@ type problem struct {
 	names    []string // of the variables
 	priors   []odes.Draw
 	coords   []coordinate
+	blocks   []*block
 	start    []float64 // of the search, as coordinates
 	// squares tells that the objective is read row by row, and kinks that some rows are absolute values.
 	squares     bool
@@ -51,6 +52,8 @@ type coordinate struct {
 	log               bool
 	lo, hi            float64 // of the param
 	first             float64 // the value in the model, within them
+	block             *block  // of which this is no element, but a number of its factor; nil for others
+	within            [2]float64
 }
 
 // of returns the coordinate of a value of the param, and value the value.
@@ -137,14 +140,14 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	var l diag.List
-	if !freeCovariances(m, s.Over, &l) {
-		return nil, l.Err()
-	}
 	for i, v := range s.Over {
 		lo, hi := bounds[i][0], bounds[i][1]
 		if lo == hi {
 			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for: its bounds leave it one value, %s; "+
 				"leave it out of fit.over, or give it other bounds", v.String(), diag.Number(lo))
+			continue
+		}
+		if (matrices{p}).add(i, values, lo, hi, &l) {
 			continue
 		}
 		for k := range v.Size() {
@@ -277,6 +280,12 @@ func (p *problem) values(x []float64) []float64 {
 	for i := range x {
 		out[i] = p.coords[i].value(x[i])
 	}
+	for _, b := range p.blocks {
+		w := b.Matrix(b.part(x))
+		for k := range b.Size() {
+			out[b.first+k] = w[p.coords[b.first+k].element]
+		}
+	}
 	return out
 }
 
@@ -286,7 +295,7 @@ func (p *problem) sizes(x []float64) []float64 {
 	for i := range x {
 		c := &p.coords[i]
 		switch span := c.hi - c.lo; {
-		case c.log:
+		case c.log, c.block != nil:
 			out[i] = 1
 		case x[i] != 0:
 			out[i] = math.Abs(x[i])
@@ -307,7 +316,7 @@ func (p *problem) scales(x []float64) []float64 {
 	largest := make([]float64, len(p.settings.Over))
 	for i, v := range x {
 		c := &p.coords[i]
-		if c.index != nil && !c.log && p.settings.Over[c.variable].Initial {
+		if c.index != nil && !c.log && c.block == nil && p.settings.Over[c.variable].Initial {
 			largest[c.variable] = max(largest[c.variable], math.Abs(v))
 		}
 	}

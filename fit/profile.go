@@ -50,6 +50,9 @@ type profiler struct {
 func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower []float64) {
 	var list []*side
 	for i := range p.coords {
+		if p.coords[i].block != nil {
+			continue // an element of a matrix is no coordinate: its interval is Wald's
+		}
 		if m.at[i] == 0 {
 			list = append(list, &side{coord: i, direction: -1}, &side{coord: i, direction: 1})
 		} else {

@@ -18,6 +18,8 @@ func ReadEstimates(text []byte) ([]odes.Assignment, error) {
 			Index []int  `json:"index"`
 			Value any    `json:"value"`
 			Unit  string `json:"unit"`
+			// Symmetric tells that the element of the other side of the diagonal is the same.
+			Symmetric bool `json:"symmetric"`
 		} `json:"estimates"`
 	}
 	if err := json.Unmarshal(text, &saved); err != nil {
@@ -29,6 +31,12 @@ func ReadEstimates(text []byte) ([]odes.Assignment, error) {
 			list = append(list, odes.Assignment{
 				Name: elementName(e.Name, "", false, e.Index), Values: []float64{v}, Unit: e.Unit,
 			})
+			if e.Symmetric && len(e.Index) == 2 && e.Index[0] != e.Index[1] {
+				list = append(list, odes.Assignment{
+					Name:   elementName(e.Name, "", false, []int{e.Index[1], e.Index[0]}),
+					Values: []float64{v}, Unit: e.Unit,
+				})
+			}
 		}
 	}
 	if list == nil {

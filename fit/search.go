@@ -344,6 +344,10 @@ func (p *problem) ranges() []*sample.Dist {
 		}
 		c := &p.coords[i]
 		at := c.value(p.start[i])
+		if c.block != nil { // by half of a standard deviation, which is a factor on the diagonal
+			list[i], _ = sample.NewDist("uniform", []float64{at - 0.5, at + 0.5}, c.lo, c.hi)
+			continue
+		}
 		reach := 9 * math.Abs(at)
 		if reach == 0 {
 			reach = 1

@@ -46,7 +46,7 @@ func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Se
 	}
 	opts.Progress = nil
 	p, err := newProblem(m, Options{Options: opts, Workers: 1})
-	if err != nil || len(p.coords) > many || len(p.constraints) > 0 {
+	if err != nil || len(p.coords) > many || len(p.constraints) > 0 || len(p.blocks) > 0 {
 		return
 	}
 	for i := range p.coords {

@@ -65,6 +65,9 @@ type Method struct {
 	// Step is the distance of differences along random effects, in units of their posterior deviations; 0: 0.01.
 	// Only the third derivatives of Laplace's method, agq and imp are differences, of exact second ones.
 	Step float64
+	// Near is where a mode is known to be, nearly; nil for nowhere. Then no others are looked for. It is for
+	// differences of gradients alone: a value is that of a search from zero.
+	Near []float64
 }
 
 // Result is what one subject contributes to the negative log likelihood.
@@ -414,4 +417,18 @@ func logDet(c []float64, m int) float64 {
 		sum += elem.Log(c[i*m+i])
 	}
 	return 2 * sum
+}
+
+// Beside returns where the mode nearly is for other params than those of r, by how it moves; nil where that is unknown.
+func (r *Result) Beside(params, of []float64) []float64 {
+	if r.Mode == nil || r.Slopes == nil || r.Doubt != "" {
+		return nil
+	}
+	at := append([]float64(nil), r.Mode...)
+	for a := range at {
+		for x, s := range r.Slopes[a*len(of) : (a+1)*len(of)] {
+			at[a] += float64(s * (params[x] - of[x]))
+		}
+	}
+	return at
 }

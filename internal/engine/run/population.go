@@ -46,6 +46,7 @@ type person struct {
 	work
 	warnings []diag.Diagnostic
 	result   *population.Result
+	near     []float64 // where its mode nearly is; nil for nowhere
 }
 
 // effect is a random effect of the model, with its place among all.
@@ -244,7 +245,7 @@ func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progre
 		}
 		q := l.subjects[at[i]]
 		how := l.method
-		how.Seed = q.seed
+		how.Seed, how.Near = q.seed, q.near
 		q.work, q.warnings = work{}, nil
 		var gone *population.SingularError
 		switch q.result, c.err = population.Integrate(ctx, q, how, columns > 0); {
@@ -589,7 +590,15 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 	for i, q := range r.people.subjects {
 		kept[i] = q.result
 	}
+	defer func() {
+		for _, q := range r.people.subjects {
+			q.near = nil
+		}
+	}()
 	at := func(x []float64) (*totals, error) {
+		for i, q := range r.people.subjects {
+			q.near = kept[i].Beside(x, base)
+		}
 		var set []system.Override
 		for _, v := range r.variables {
 			set = append(set, system.Override{Name: v.Name, Values: x[v.Offset : v.Offset+v.Size()]})

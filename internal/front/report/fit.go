@@ -89,6 +89,7 @@ type (
 		Decided   bool         `json:"decided,omitempty"`
 		OpenLower string       `json:"open_lower,omitempty"`
 		OpenUpper string       `json:"open_upper,omitempty"`
+		Symmetric bool         `json:"symmetric,omitempty"`
 		Profile   [][2]float64 `json:"profile,omitempty" at:"5"`
 	}
 	startForm struct {
@@ -175,7 +176,7 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 		x := &r.Estimates[i]
 		e := fittedForm{
 			estimateForm: estimate(x), Lower: x.Lower, Upper: x.Upper, AtBound: x.AtBound != 0, Decided: x.Decided,
-			OpenLower: x.OpenLower, OpenUpper: x.OpenUpper,
+			OpenLower: x.OpenLower, OpenUpper: x.OpenUpper, Symmetric: x.Symmetric(),
 		}
 		if len(x.Profile) > 1 {
 			for _, p := range x.Profile {

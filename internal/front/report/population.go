@@ -36,6 +36,7 @@ func (p *printer) population(r *fit.Result) {
 	if !math.IsNaN(pop.Condition) {
 		p.prose("condition number of the correlation of the estimates: %s", significant(pop.Condition, 4))
 	}
+	p.covariances(r)
 	p.line("")
 	cols = []column{{left: true}, {head: "OFV"}}
 	for _, e := range pop.Effects {
@@ -74,6 +75,45 @@ func (p *printer) population(r *fit.Result) {
 	}
 }
 
+// covariances writes matrices of covariances as standard deviations and correlations.
+func (p *printer) covariances(r *fit.Result) {
+	for _, c := range r.Population.Covariances {
+		p.line("")
+		percent := significant(100*r.Settings.Level, 3) + " %"
+		cols := []column{
+			{left: true, head: c.Name},
+			{head: "estimate"},
+			{head: "± std. error"},
+			{head: "CV %"},
+			{head: percent + " from"},
+			{head: "to"},
+		}
+		add := func(cells ...string) {
+			for k, cell := range cells {
+				cols[k].cells = append(cols[k].cells, cell)
+			}
+		}
+		for i := range c.N {
+			cv := ""
+			if c.SDErr[i] > 0 {
+				cv = significant(100*c.SDErr[i]/c.SD[i], 3)
+			}
+			add(fmt.Sprintf("sd [%d]", i+1), significant(c.SD[i], 5), end(c.SDErr[i], 3, ""), cv, "", "")
+		}
+		for i := range c.N {
+			for j := range i {
+				k := i*c.N + j
+				if c.R[k] == 0 && math.IsNaN(c.RErr[k]) {
+					continue // a zero of the text
+				}
+				add(fmt.Sprintf("correlation [%d,%d]", i+1, j+1), significant(c.R[k], 5), end(c.RErr[k], 3, ""), "",
+					end(c.RLower[k], 5, ""), end(c.RUpper[k], 5, ""))
+			}
+		}
+		p.columns(cols)
+	}
+}
+
 // populationForm is a population in the JSON of a fit.
 type populationForm struct {
 	Method       string        `json:"method"`
@@ -85,10 +125,20 @@ type populationForm struct {
 	StdErrS      []float64     `json:"stderr_s"`
 	Sandwich     []float64     `json:"stderr_sandwich"`
 	Condition    float64       `json:"condition"`
+	Covariances  []matrixForm  `json:"covariances,omitempty" at:"4" each:"6 "`
 	Effects      []string      `json:"effects" at:"4"`
 	Shrinkage    []float64     `json:"shrinkage"`
 	Quadrature   float64       `json:"ofv_quadrature"`
 	Subjects     []subjectForm `json:"subjects" at:"4" each:"6 "`
+}
+
+// matrixForm is a matrix of covariances that was searched for, as standard deviations and correlations.
+type matrixForm struct {
+	Name  string      `json:"name"`
+	SD    []float64   `json:"sd"`
+	SDErr []float64   `json:"sd_stderr"`
+	R     [][]float64 `json:"correlations"`
+	RErr  [][]float64 `json:"correlations_stderr"`
 }
 
 // subjectForm is a subject of it.
@@ -113,6 +163,14 @@ func populationOf(r *fit.Result) *populationForm {
 	}
 	if pop.Quadrature != nil {
 		f.Quadrature = pop.Quadrature.OFV
+	}
+	for _, c := range pop.Covariances {
+		m := matrixForm{Name: c.Name, SD: c.SD, SDErr: c.SDErr}
+		for i := range c.N {
+			m.R = append(m.R, c.R[i*c.N:(i+1)*c.N])
+			m.RErr = append(m.RErr, c.RErr[i*c.N:(i+1)*c.N])
+		}
+		f.Covariances = append(f.Covariances, m)
 	}
 	for i := range pop.Subjects {
 		s := &pop.Subjects[i]

@@ -1,0 +1,174 @@
+// Package spd writes symmetric positive definite matrices by numbers without bounds: the logarithms of the diagonal of
+// the Cholesky factor, and its elements below that. A search over these comes upon no other matrices.
+//
+// Elements that are zero stay zero. In a row of the factor, an element below the diagonal is free where that of the
+// matrix is not zero; otherwise it follows from those before it. Every positive definite matrix with these zeros has
+// one such row of numbers. Reference: Pinheiro and Bates, Stat Comput 6:289 (1996).
+package spd
+
+import (
+	"fmt"
+	"math"
+
+	"odes.dev/odes/internal/base/elem"
+)
+
+// Pattern says which elements of a matrix are not zero, and in which units its numbers are.
+type Pattern struct {
+	N      int
+	row    []int // of each number: its element of the lower triangle, by rows
+	column []int
+	at     []int     // [N][N]: the number of an element; -1 for none
+	unit   []float64 // [N]: sizes by which elements of rows of the factor are divided
+}
+
+// New returns the pattern of a symmetric positive definite matrix.
+func New(n int, w []float64) (*Pattern, error) {
+	p := &Pattern{N: n, at: make([]int, n*n), unit: make([]float64, n)}
+	for i := range n {
+		for j := range n {
+			p.at[i*n+j] = -1
+			if a, b := w[i*n+j], w[j*n+i]; j < i && math.Abs(a-b) > 1e-12*(math.Abs(a)+math.Abs(b)) {
+				return nil, fmt.Errorf("it is not symmetric: [%d,%d] is %g, and [%d,%d] is %g", i+1, j+1, a, j+1,
+					i+1, b)
+			}
+			if j < i && w[i*n+j] != 0 || i == j {
+				p.at[i*n+j] = len(p.row)
+				p.row, p.column = append(p.row, i), append(p.column, j)
+			}
+		}
+		p.unit[i] = math.Sqrt(w[i*n+i])
+	}
+	if p.Of(w) == nil {
+		return nil, fmt.Errorf("it is not positive definite")
+	}
+	return p, nil
+}
+
+// Size is how many numbers there are.
+func (p *Pattern) Size() int { return len(p.row) }
+
+// Element is where number k belongs to, in the lower triangle.
+func (p *Pattern) Element(k int) (row, column int) { return p.row[k], p.column[k] }
+
+// Of returns the numbers of a matrix; nil where it is not positive definite.
+func (p *Pattern) Of(w []float64) []float64 {
+	n := p.N
+	c, x := make([]float64, n*n), make([]float64, len(p.row))
+	for i := range n {
+		for j := range i + 1 {
+			s := w[i*n+j]
+			for k := range j {
+				s -= float64(c[i*n+k] * c[j*n+k])
+			}
+			if i != j {
+				c[i*n+j] = s / c[j*n+j]
+				if k := p.at[i*n+j]; k >= 0 {
+					x[k] = c[i*n+j] / p.unit[i]
+				}
+				continue
+			}
+			if !(s > 0) || math.IsInf(s, 1) {
+				return nil
+			}
+			c[i*n+i] = math.Sqrt(s)
+			x[p.at[i*n+i]] = elem.Log(c[i*n+i])
+		}
+	}
+	return x
+}
+
+// Matrix returns the matrix of some numbers.
+func (p *Pattern) Matrix(x []float64) []float64 {
+	w, _, _ := p.expand(x, 0)
+	return w
+}
+
+// Derivatives returns the matrix with the derivatives of its elements by the numbers, [N][N][Size], and second ones,
+// [N][N][Size][Size].
+func (p *Pattern) Derivatives(x []float64) (w, slopes, curves []float64) { return p.expand(x, len(x)) }
+
+// jet is a number with its first and second derivatives.
+type jet struct {
+	v float64
+	g []float64
+	h []float64
+}
+
+// add adds by·a·b to j.
+func (j *jet) add(by float64, a, b *jet) {
+	n := len(j.g)
+	j.v += float64(by * a.v * b.v)
+	for i := range n {
+		j.g[i] += float64(by * (float64(a.g[i]*b.v) + float64(a.v*b.g[i])))
+		for k := range n {
+			j.h[i*n+k] += float64(by * (float64(a.h[i*n+k]*b.v) + float64(a.v*b.h[i*n+k]) +
+				float64(a.g[i]*b.g[k]) + float64(a.g[k]*b.g[i])))
+		}
+	}
+}
+
+// over divides j by a.
+func (j *jet) over(a *jet) {
+	n := len(j.g)
+	one := jet{v: 1 / a.v, g: make([]float64, n), h: make([]float64, n*n)}
+	for i := range n {
+		one.g[i] = -a.g[i] / (a.v * a.v)
+		for k := range n {
+			one.h[i*n+k] = float64(2*a.g[i]*a.g[k])/(a.v*a.v*a.v) - a.h[i*n+k]/(a.v*a.v)
+		}
+	}
+	out := jet{g: make([]float64, n), h: make([]float64, n*n)}
+	out.add(1, j, &one)
+	*j = out
+}
+
+// expand makes the matrix, with derivatives by n of the numbers: all or none.
+func (p *Pattern) expand(x []float64, n int) (w, slopes, curves []float64) {
+	m := p.N
+	fresh := func() jet { return jet{g: make([]float64, n), h: make([]float64, n*n)} }
+	c := make([]jet, m*m)
+	for i := range m {
+		for j := range i + 1 {
+			e := fresh()
+			k := p.at[i*m+j]
+			switch {
+			case i == j:
+				e.v = elem.Exp(x[k])
+				if n > 0 {
+					e.g[k], e.h[k*n+k] = e.v, e.v
+				}
+			case k >= 0:
+				e.v = float64(x[k] * p.unit[i])
+				if n > 0 {
+					e.g[k] = p.unit[i]
+				}
+			default: // the element of the matrix is zero
+				for l := range j {
+					e.add(-1, &c[i*m+l], &c[j*m+l])
+				}
+				e.over(&c[j*m+j])
+			}
+			c[i*m+j] = e
+		}
+	}
+	w = make([]float64, m*m)
+	slopes, curves = make([]float64, m*m*n), make([]float64, m*m*n*n)
+	for i := range m {
+		for j := range i + 1 {
+			if p.at[i*m+j] < 0 {
+				continue
+			}
+			e := fresh()
+			for l := range j + 1 {
+				e.add(1, &c[i*m+l], &c[j*m+l])
+			}
+			for _, at := range [2]int{i*m + j, j*m + i} {
+				w[at] = e.v
+				copy(slopes[at*n:(at+1)*n], e.g)
+				copy(curves[at*n*n:(at+1)*n*n], e.h)
+			}
+		}
+	}
+	return w, slopes, curves
+}
