@@ -113,7 +113,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	b := p.bounds()
 	c := &certify.Problem{
 		X: m.x, Sizes: p.reaches(m.x), Lo: b.Lo, Hi: b.Hi, At: &certify.Point{Gradient: make([]float64, n)},
-		Size: 1, Enough: mostGain,
+		Size: 1, Enough: mostGain, Over: func() bool { return ctx.Err() != nil },
 	}
 	at := c.At
 	at.Value = float64(sign * s.Values[0].Value)
@@ -344,6 +344,8 @@ func (c *certificate) words(p judge, best *Start, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
+	case (best.Status == "stopped" || !c.known()) && p.late():
+		return p.cutShort() + "; the numbers are those of the best point so far"
 	case best.Status == "stopped" || !c.known():
 		return "the fit was interrupted; the numbers are those of the best point so far"
 	case c.violated:

@@ -625,7 +625,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	}
 	best := &out.Starts[0]
 	if m.cut != "" && best.Status != "stopped" {
-		note(diag.Warning, "the fit was interrupted: %s", m.cut)
+		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
 	} else if text := c.words(judge{p}, best, out); text != "" {
 		note(diag.Warning, "%s", text)
 	}

@@ -264,6 +264,8 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	ctx, end := judge{p}.until(ctx, afterwards)
+	defer end()
 	if err := p.conclude(ctx, out); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,11 @@ import (
 // search makes the searches that were not made before, and sorts them.
 func (p *problem) search(ctx context.Context, out *Result) error {
 	began := time.Now()
-	p.calibrate(ctx)
+	within, end := judge{p}.within(ctx)
+	defer end()
+	first, done := judge{p}.until(ctx, 0.25) // it is the searches that are to have the time
+	p.calibrate(first)
+	done()
 	all, err := p.searches()
 	if err != nil {
 		return err
@@ -46,8 +50,6 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		}
 	}
 	p.tell(at)
-	within, end := judge{p}.within(ctx)
-	defer end()
 	if err := p.make(within, all, numbers, func(s Start) {
 		add(s)
 		p.tell(at)
@@ -83,10 +85,37 @@ var errTime = errors.New("the limit of time was reached before a minimum")
 
 // within returns a context for searches, which ends when they have taken as long as they may.
 func (p judge) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return p.until(ctx, 1)
+}
+
+// until returns a context that ends when so many times the time of searches is over.
+func (p judge) until(ctx context.Context, times float64) (context.Context, context.CancelFunc) {
 	if p.settings.MaxTime == 0 {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, p.began.Add(time.Duration(p.settings.MaxTime*float64(time.Second))), errTime)
+	return context.WithDeadlineCause(ctx, p.began.Add(p.most(times)), errTime)
+}
+
+// afterwards is when all of a fit ends, in times of searches: certificate, errors and intervals have half as long.
+const afterwards = 1.5
+
+// late reports whether that is over.
+func (p judge) late() bool {
+	return p.settings.MaxTime > 0 && time.Since(p.began) >= p.most(afterwards)
+}
+
+// cutShort says what ended the fit before all was done.
+func (p judge) cutShort() string {
+	if p.late() {
+		return "the fit was ended: what follows the searches took more than half of fit.max_time = " +
+			diag.Number(p.settings.MaxTime)
+	}
+	return "the fit was interrupted"
+}
+
+// most returns so many times the time of searches.
+func (p judge) most(times float64) time.Duration {
+	return time.Duration(min(times*p.settings.MaxTime*float64(time.Second), math.MaxInt64/2))
 }
 
 // add counts the work of a piece.

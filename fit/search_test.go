@@ -157,3 +157,24 @@ func setStart(t *testing.T, model, name string, v float64) string {
 	t.Fatalf("%s is not in the model", name)
 	return ""
 }
+
+// TestMaxTimeOfAll: what follows the searches ends, too, where it takes long, and the fit says so.
+func TestMaxTimeOfAll(t *testing.T) {
+	m := parse(t, "model Pendulum\n"+strings.Replace(pendulum, "intervals = none", "intervals = none  max_time = 2", 1))
+	began := time.Now()
+	r, err := fit.Run(t.Context(), m, fit.Options{Workers: 1, Iterated: func(fit.Iteration) {
+		time.Sleep(time.Until(began.Add(3100 * time.Millisecond))) // the first iteration takes it all
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != "partial" || r.KKT.Certified || math.IsNaN(r.Objective.Value) {
+		t.Errorf("%s, %+v, %v", r.Status, r.KKT, r.Objective.Value)
+	}
+	for _, d := range r.Warnings {
+		if strings.Contains(d.Message, "fit.max_time = 2") {
+			return
+		}
+	}
+	t.Errorf("no words about max_time: %v", r.Warnings)
+}

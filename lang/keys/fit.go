@@ -95,7 +95,7 @@ var fit = Block{
 		{Key: "max_iter", Kind: Count},
 		{
 			Key: "max_time", Kind: Number, Range: positive,
-			Doc: "the seconds that all searches may take; then the best point so far is what there is",
+			Doc: "the seconds that all searches may take; what follows them may take half as long",
 		},
 		{
 			Key: "intervals", Kind: Word, Default: "auto",

@@ -41,6 +41,8 @@ type Problem struct {
 	Noise float64
 	// Smooth tells that no gradient jumps near the point, beside those of kinks.
 	Smooth bool
+	// Over tells that nobody wants the certificate any more, which then means nothing; nil for never.
+	Over func() bool
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
@@ -108,6 +110,9 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 	defer func() { p.curves = plain }()
 	p.presses = false
 	for _, r := range radii {
+		if p.Over != nil && p.Over() {
+			return 0, nil, 0
+		}
 		l, of, scale := p.program(r)
 		if l == nil {
 			continue
@@ -262,7 +267,7 @@ func (p *Problem) program(radius float64) (l *optim.Linear, of []limit, scale fl
 	if len(pieces) > 0 {
 		all++ // the last variable is the largest of the pieces of the objective
 	}
-	l = &optim.Linear{C: make([]float64, all), Lo: make([]float64, all), Hi: make([]float64, all)}
+	l = &optim.Linear{C: make([]float64, all), Lo: make([]float64, all), Hi: make([]float64, all), Over: p.Over}
 	slope := make([]float64, n)
 	for i := range n {
 		slope[i] = float64(p.At.Gradient[i] * p.Sizes[i] * radius)

@@ -21,7 +21,7 @@ func (p *Problem) Without(i int, reach float64) float64 {
 func (p *Problem) Infeasible() bool {
 	const enough = 1e-3 // of violations, or of how far constraints may move
 	n := len(p.X)
-	l := optim.Linear{C: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n)}
+	l := optim.Linear{C: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n), Over: p.Over}
 	for i := range n {
 		l.Lo[i], l.Hi[i] = p.room(i, 1)
 	}

@@ -62,7 +62,7 @@ func TestBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	take(x)
-	const want = 0x2254d08e0946fc9e
+	const want = 0x2cf38c58f8b97901
 	if got := hash.Sum64(); got != want {
 		t.Errorf("the hash of the solutions is %#x, not %#x", got, uint64(want))
 	}

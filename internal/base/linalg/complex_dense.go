@@ -14,7 +14,8 @@ type complexDense struct {
 	units   rowUnits     // as of dense
 	settled bool
 	values  []complex128 // of the matrix while it is factored; nil for a part of another
-	blocks  []int32      // see diagonalBlocks, where divided is set
+	reach   reach
+	blocks  []int32 // see diagonalBlocks, where divided is set
 	divided bool
 	balance *balance // nil until units are asked for
 	least   float64  // of units that are asked for; 0: kept
@@ -58,6 +59,22 @@ func (d *complexDense) Factor(values []complex128) error {
 
 // entry returns the magnitude of an entry of the matrix.
 func (d *complexDense) entry(e int) float64 { return complexMagnitude(d.values[e]) }
+
+// within returns which of the entries of column k, of what is left of it, is its pivot: at, the largest one, unless the
+// unknown does not depend on that of its row; then the largest one of those rows on which it does.
+func (d *complexDense) within(k, at int) int {
+	n := d.p.N
+	if d.values == nil || needs(&d.reach, d.p, d.values, k, came(d.pivot[:k], k+at)) {
+		return at
+	}
+	best, largest := at, smallest
+	for i, v := range d.a[k*n:][k:n] {
+		if v := complexMagnitude(v); v > largest && needs(&d.reach, d.p, d.values, k, came(d.pivot[:k], k+i)) {
+			best, largest = i, v
+		}
+	}
+	return best
+}
 
 // foreign reports whether the pivot of column k is of a row that had no need to come there.
 func (d *complexDense) foreign(k int) bool {
@@ -111,6 +128,10 @@ func (d *complexDense) run(size float64) error {
 		}
 		if d.units != nil {
 			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return complexMagnitude(c[i]) })
+			most = complexMagnitude(c[at])
+		}
+		if at > 0 {
+			at = d.within(k, at)
 			most = complexMagnitude(c[at])
 		}
 		d.pivot[k] = int32(k + at)

@@ -23,8 +23,10 @@ type complexSparse struct {
 	tail      *complexDense // nil for none
 	tailUnits rowUnits      // of the rows of the tail, by places; nil where they are alike
 	settled   bool          // units have been looked at
-	x         []complex128  // a column, zeros between columns
-	w         []complex128  // right-hand sides in the order
+	values    []complex128  // of the matrix, while it is factored
+	reach     reach
+	x         []complex128 // a column, zeros between columns
+	w         []complex128 // right-hand sides in the order
 }
 
 func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
@@ -169,6 +171,8 @@ func (f *complexSparse) search(values []complex128) (uneven bool, err error) {
 // small beside the other entries of its column or a column grows.
 func (f *complexSparse) eliminate(values []complex128, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
+	f.values = values
+	defer func() { f.values = nil }()
 	groups := f.groups()
 	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
@@ -229,13 +233,26 @@ func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, lower, mo
 		l[q] = complexMul(v, r)
 	}
 	own := complexMagnitude(pivot)
-	if watch && (own < kept*lower || max(own, upper) > growth*most) {
+	if watch && (own < kept*lower && own < kept*f.rivals(k, l) || max(own, upper) > growth*most) {
 		return false, nil
 	}
 	if !(own > size*suspicious) || !(own <= math.MaxFloat64) {
 		return true, f.pivotError(k, pivot)
 	}
 	return true, nil
+}
+
+// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l are these divided
+// by the pivot.
+func (f *complexSparse) rivals(k int, l []complex128) (most float64) {
+	o, j := f.o, f.s.cols[k]
+	for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+		if v := complexMagnitude(l[q]) / complexMagnitude(f.recip[k]); v > most &&
+			(o.rows[k] != j || needs(&f.reach, f.s.p, f.values, int(j), int(o.rows[i]))) {
+			most = v
+		}
+	}
+	return most
 }
 
 // column computes column k of U, and leaves in x what lies below that before it is divided by the pivot. It
@@ -432,7 +449,8 @@ type complexPivoting struct {
 	patch     complex128   // what takes the place of smaller pivots; 0 for errors
 	x         []complex128 // a column, by rows of the matrix; zeros between columns
 	l         []complex128 // −L
-	uneven    bool         // a pivot took the place of one that is small beside it, or gone: units should be looked at
+	reach     reach
+	uneven    bool // a pivot took the place of one that is small beside it, or gone: units should be looked at
 }
 
 func (c *complexPivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
@@ -462,6 +480,17 @@ func (c *complexPivoting) choose(t *search, o *Order, k int) (int32, error) {
 		}
 		if i == preferred {
 			own = v
+		}
+	}
+	if at != preferred && !needs(&c.reach, t.p, c.values, int(j), int(at)) {
+		best, complexLargest := int32(-1), smallest
+		for _, i := range t.below {
+			if v := complexMagnitude(c.x[i]); v > complexLargest && needs(&c.reach, t.p, c.values, int(j), int(i)) {
+				best, complexLargest = i, v
+			}
+		}
+		if best >= 0 {
+			at, most = best, complexLargest
 		}
 	}
 	if !(most <= math.MaxFloat64) {

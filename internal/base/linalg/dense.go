@@ -27,7 +27,8 @@ type dense struct {
 	units   rowUnits  // of the rows, as exchanged so far; nil where they are alike
 	settled bool      // pivots are not doubted because of units
 	values  []float64 // of the matrix while it is factored; nil for a part of another
-	blocks  []int32   // see diagonalBlocks, where divided is set
+	reach   reach
+	blocks  []int32 // see diagonalBlocks, where divided is set
 	divided bool
 	balance *balance // nil until units are asked for
 	least   float64  // of units that are asked for; 0: kept
@@ -112,6 +113,22 @@ func (d *dense) foreign(k int) bool {
 	r := original(d.pivot, k)
 	d.pivot[k] = p
 	return d.p.foreign(k, r, i, d.blocksOnce, d.entry)
+}
+
+// within returns which of the entries of column k, of what is left of it, is its pivot: at, the largest one, unless the
+// unknown does not depend on that of its row; then the largest one of those rows on which it does.
+func (d *dense) within(k, at int) int {
+	n := d.p.N
+	if d.values == nil || needs(&d.reach, d.p, d.values, k, came(d.pivot[:k], k+at)) {
+		return at
+	}
+	best, largest := at, smallest
+	for i, v := range d.a[k*n:][k:n] {
+		if v := math.Abs(v); v > largest && needs(&d.reach, d.p, d.values, k, came(d.pivot[:k], k+i)) {
+			best, largest = i, v
+		}
+	}
+	return best
 }
 
 // blocksOnce returns the diagonal blocks of the matrix.
@@ -271,6 +288,10 @@ func (d *dense) columns(j0, j1 int) error {
 			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return math.Abs(c[i]) })
 			most = math.Abs(c[at])
 		}
+		if at > 0 {
+			at = d.within(k, at)
+			most = math.Abs(c[at])
+		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 && d.foreign(k) {
 			return errForeign
@@ -351,10 +372,12 @@ func (d *dense) terms(c *cancellation, k int) {
 }
 
 // original returns the row of the matrix that came to row k by the exchanges up to step k.
-func original(pivot []int32, k int) int {
-	at := k
-	for m := k; m >= 0; m-- {
-		if p := int(pivot[m]); p == at {
+func original(pivot []int32, k int) int { return came(pivot[:k+1], k) }
+
+// came returns the row of the matrix that came to a place by some exchanges.
+func came(exchanges []int32, at int) int {
+	for m := len(exchanges) - 1; m >= 0; m-- {
+		if p := int(exchanges[m]); p == at {
 			at = m
 		} else if m == at {
 			at = p

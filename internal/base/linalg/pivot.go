@@ -12,7 +12,8 @@ type pivoting struct {
 	patch     float64   // what takes the place of smaller pivots; 0 for errors
 	x         []float64 // a column, by rows of the matrix; zeros between columns
 	l         []float64 // −L
-	uneven    bool      // a pivot took the place of one that is small beside it, or gone: units should be looked at
+	reach     reach
+	uneven    bool // a pivot took the place of one that is small beside it, or gone: units should be looked at
 }
 
 func (c *pivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
@@ -42,6 +43,17 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 		}
 		if i == preferred {
 			own = v
+		}
+	}
+	if at != preferred && !needs(&c.reach, t.p, c.values, int(j), int(at)) {
+		best, largest := int32(-1), smallest
+		for _, i := range t.below {
+			if v := magnitude(c.x[i]); v > largest && needs(&c.reach, t.p, c.values, int(j), int(i)) {
+				best, largest = i, v
+			}
+		}
+		if best >= 0 {
+			at, most = best, largest
 		}
 	}
 	if !(most <= math.MaxFloat64) {

@@ -21,6 +21,8 @@ type sparse struct {
 	tail      *dense    // nil for none
 	tailUnits rowUnits  // of the rows of the tail, by places; nil where they are alike
 	settled   bool      // units have been looked at
+	values    []float64 // of the matrix, while it is factored
+	reach     reach
 	x         []float64 // a column, zeros between columns
 	w         []float64 // right-hand sides in the order
 	lanes
@@ -169,6 +171,8 @@ func (f *sparse) search(values []float64) (uneven bool, err error) {
 // small beside the other entries of its column or a column grows.
 func (f *sparse) eliminate(values []float64, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
+	f.values = values
+	defer func() { f.values = nil }()
 	groups := f.groups()
 	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
@@ -229,13 +233,26 @@ func (f *sparse) pivot(k int, pivot float64, l []float64, lower, most, upper, si
 		l[q] = mul(v, r)
 	}
 	own := magnitude(pivot)
-	if watch && (own < kept*lower || max(own, upper) > growth*most) {
+	if watch && (own < kept*lower && own < kept*f.rivals(k, l) || max(own, upper) > growth*most) {
 		return false, nil
 	}
 	if !(own > size*suspicious) || !(own <= math.MaxFloat64) {
 		return true, f.pivotError(k, pivot)
 	}
 	return true, nil
+}
+
+// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l is
+// these, divided by the pivot.
+func (f *sparse) rivals(k int, l []float64) (most float64) {
+	o, j := f.o, f.s.cols[k]
+	for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+		if v := magnitude(l[q]) / magnitude(f.recip[k]); v > most &&
+			(o.rows[k] != j || needs(&f.reach, f.s.p, f.values, int(j), int(o.rows[i]))) {
+			most = v
+		}
+	}
+	return most
 }
 
 // column computes column k of U, and leaves in x what lies below that before it is divided by the pivot. It

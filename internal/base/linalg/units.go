@@ -284,3 +284,47 @@ func (b *balance) apart(s *structure) (apart int) {
 	}
 	return apart
 }
+
+// reach tells which unknowns of a matrix depend on which, by what is zero in its values. An exchange with a row on
+// whose unknown row k does not depend would make it depend on that in rounding: a state that is zero, and stays so,
+// would have what rounding leaves of others, from which it may grow. So pivots stay within what depends on each other.
+// These are diagonal blocks, and rows of other blocks change none of theirs, however large factors are. Rows must be
+// those of their unknowns: no entry of the diagonal may be zero.
+type reach struct {
+	seen []bool
+	next []int32
+}
+
+// needs reports whether unknown k depends on unknown i, or rows are not those of unknowns.
+func needs[T float64 | complex128](r *reach, p *Pattern, values []T, k, i int) bool {
+	if e := p.place(k, i); k == i || e >= 0 && values[e] != 0 {
+		return true
+	}
+	if r.seen == nil {
+		r.seen, r.next = make([]bool, p.N), make([]int32, 0, p.N)
+	}
+	for j := range p.N {
+		if e := p.place(j, j); e < 0 || values[e] == 0 {
+			return true
+		}
+	}
+	clear(r.seen)
+	r.next = append(r.next[:0], int32(i))
+	r.seen[i] = true
+	for len(r.next) > 0 {
+		j := r.next[len(r.next)-1]
+		r.next = r.next[:len(r.next)-1]
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			m := p.Rows[e]
+			if values[e] == 0 || r.seen[m] {
+				continue
+			}
+			if int(m) == k {
+				return true
+			}
+			r.seen[m] = true
+			r.next = append(r.next, m)
+		}
+	}
+	return false
+}

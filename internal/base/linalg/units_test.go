@@ -151,3 +151,104 @@ func TestForeignRow(t *testing.T) {
 		}
 	}
 }
+
+// TestZeroStays solves equations of which some unknowns depend on no others, by zeros among the values, while others
+// depend on them by far larger entries. Where the right-hand sides of the first are zero, so are they with every bit:
+// they have no rounding of the others.
+func TestZeroStays(t *testing.T) {
+	for seed := range uint64(40) {
+		r := elem.NewRand(seed)
+		n, apart := 12+int(seed%30), 2+int(seed%3)
+		m := build("", n, func(add func(i, j int, v float64)) {
+			for i := range n {
+				add(i, i, 1+r.Float64())
+				for range 3 {
+					j := int(r.Float64() * float64(n))
+					switch {
+					case j == i:
+					case i%apart == 0 && j%apart != 0:
+						add(i, j, 0) // it might be another value
+					case i%apart != 0 && j%apart == 0:
+						add(i, j, math.Pow(10, 9*r.Float64()))
+					default:
+						add(i, j, 3*r.Float64())
+					}
+				}
+			}
+			add(0, 2*apart, 5) // two that depend on each other
+			add(2*apart, 0, 5)
+		})
+		b := make([]float64, n)
+		for i := range b {
+			if b[i] = r.Float64(); i%apart == 0 {
+				b[i] = 0
+			}
+		}
+		for _, method := range []Method{Dense, Sparse} {
+			a, err := Analyze(m.p, Options{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, complexes := range []bool{false, true} {
+				for _, transposed := range []bool{false, true} {
+					x := slices.Clone(b)
+					solveAs(t, a, complexes, transposed, m.values, x)
+					z := make([]float64, n)
+					if transposed {
+						m.p.ProductT(z, m.values, x, 1)
+					} else {
+						m.p.Product(z, m.values, x, 1)
+					}
+					for i, v := range x {
+						if i%apart == 0 && v != 0 && !transposed {
+							t.Errorf("seed %d, %v: unknown %d is %g, not 0", seed, method, i, v)
+						}
+						if off := math.Abs(z[i] - b[i]); off > 1e-9*(1+terms(m, x, i, transposed)) {
+							t.Errorf("seed %d, %v: equation %d is off by %g", seed, method, i, off)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// terms is the sum of the magnitudes in an equation.
+func terms(m matrix, x []float64, equation int, transposed bool) (sum float64) {
+	for j := range m.p.N {
+		for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+			row, of := int(m.p.Rows[e]), j
+			if transposed {
+				row, of = of, row
+			}
+			if row == equation {
+				sum += math.Abs(m.values[e] * x[of])
+			}
+		}
+	}
+	return sum
+}
+
+func solveAs(t *testing.T, a *Analysis, complexes, transposed bool, values, x []float64) {
+	t.Helper()
+	if !complexes {
+		f := a.New()
+		if err := f.Factor(values); err != nil {
+			t.Fatal(err)
+		}
+		if transposed {
+			f.SolveT(x, 1)
+		} else {
+			f.Solve(x, 1)
+		}
+		return
+	}
+	z := make([]complex128, len(x))
+	for i, v := range x {
+		z[i] = complex(v, 0)
+	}
+	complexly(t, a, values, z, transposed)
+	for i, v := range z {
+		x[i] = real(v)
+	}
+}

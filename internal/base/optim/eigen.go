@@ -4,55 +4,20 @@ import "math"
 
 // eigen returns the eigenvalues of the symmetric n × n matrix a, rising, and makes its rows the eigenvectors. It
 // reduces a to a tridiagonal matrix and applies implicit QL steps to it, as the procedures tred2 and imtql2 of EISPACK.
-func eigen(a []float64, n int) []float64 {
+func eigen(a []float64, n int) []float64 { return eigenUntil(a, n, nil) }
+
+// eigenUntil is eigen, or nil where over says that nobody wants them any more.
+func eigenUntil(a []float64, n int, over func() bool) []float64 {
 	d, e := make([]float64, n), make([]float64, n)
-	at := func(i, j int) *float64 { return &a[i*n+j] }
-	for i := n - 1; i > 0; i-- {
-		scale, h := 0.0, 0.0
-		if i > 1 {
-			for k := range i {
-				scale += math.Abs(*at(i, k))
-			}
-		}
-		if scale == 0 {
-			e[i] = *at(i, i-1)
-			d[i] = 0
-			continue
-		}
-		for k := range i {
-			*at(i, k) /= scale
-			h += float64(*at(i, k) * *at(i, k))
-		}
-		f := *at(i, i-1)
-		g := -math.Copysign(math.Sqrt(h), f)
-		e[i] = float64(scale * g)
-		h -= float64(f * g)
-		*at(i, i-1) = f - g
-		f = 0
-		for j := range i {
-			*at(j, i) = *at(i, j) / h
-			g = 0
-			for k := range j + 1 {
-				g += float64(*at(j, k) * *at(i, k))
-			}
-			for k := j + 1; k < i; k++ {
-				g += float64(*at(k, j) * *at(i, k))
-			}
-			e[j] = g / h
-			f += float64(e[j] * *at(i, j))
-		}
-		hh := f / (h + h)
-		for j := range i {
-			f = *at(i, j)
-			g = e[j] - float64(hh*f)
-			e[j] = g
-			for k := range j + 1 {
-				*at(j, k) -= float64(f*e[k]) + float64(g**at(i, k))
-			}
-		}
-		d[i] = h
+	if !tridiagonal(a, d, e, n, over) {
+		return nil
 	}
+	at := func(i, j int) *float64 { return &a[i*n+j] }
+	unwanted := func() bool { return over != nil && over() }
 	for i := range n {
+		if unwanted() {
+			return nil
+		}
 		if d[i] != 0 {
 			for j := range i {
 				g := 0.0
@@ -82,6 +47,9 @@ func eigen(a []float64, n int) []float64 {
 	}
 	for l := range n {
 		for range 60 {
+			if unwanted() {
+				return nil
+			}
 			m := l
 			for m < n-1 && math.Abs(e[m]) > float64(epsilon*(math.Abs(d[m])+math.Abs(d[m+1]))) {
 				m++
@@ -138,4 +106,59 @@ func eigen(a []float64, n int) []float64 {
 		}
 	}
 	return d
+}
+
+// tridiagonal reduces a to a matrix with the diagonal d, which it leaves to be filled in, and e beside it. It reports
+// false where over ends it.
+func tridiagonal(a, d, e []float64, n int, over func() bool) bool {
+	at := func(i, j int) *float64 { return &a[i*n+j] }
+	for i := n - 1; i > 0; i-- {
+		if over != nil && over() {
+			return false
+		}
+		scale, h := 0.0, 0.0
+		if i > 1 {
+			for k := range i {
+				scale += math.Abs(*at(i, k))
+			}
+		}
+		if scale == 0 {
+			e[i] = *at(i, i-1)
+			d[i] = 0
+			continue
+		}
+		for k := range i {
+			*at(i, k) /= scale
+			h += float64(*at(i, k) * *at(i, k))
+		}
+		f := *at(i, i-1)
+		g := -math.Copysign(math.Sqrt(h), f)
+		e[i] = float64(scale * g)
+		h -= float64(f * g)
+		*at(i, i-1) = f - g
+		f = 0
+		for j := range i {
+			*at(j, i) = *at(i, j) / h
+			g = 0
+			for k := range j + 1 {
+				g += float64(*at(j, k) * *at(i, k))
+			}
+			for k := j + 1; k < i; k++ {
+				g += float64(*at(k, j) * *at(i, k))
+			}
+			e[j] = g / h
+			f += float64(e[j] * *at(i, j))
+		}
+		hh := f / (h + h)
+		for j := range i {
+			f = *at(i, j)
+			g = e[j] - float64(hh*f)
+			e[j] = g
+			for k := range j + 1 {
+				*at(j, k) -= float64(f*e[k]) + float64(g**at(i, k))
+			}
+		}
+		d[i] = h
+	}
+	return true
 }

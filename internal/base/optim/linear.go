@@ -21,6 +21,8 @@ import (
 type Linear struct {
 	C, Lo, Hi []float64
 	Rows      []LinearRow
+	// Over tells that the solution is no longer wanted; nil for never. What is returned then means nothing.
+	Over func() bool
 }
 
 // LinearRow is a linear function with limits, which may be infinite, and a kink. Without slopes there is no kink.
@@ -94,7 +96,7 @@ func (p *Linear) Solve() LinearSolution {
 	}
 	t.settle()
 	for range 40 * (n + m + 20) {
-		if !t.step() {
+		if p.Over != nil && p.Over() || !t.step() {
 			break
 		}
 	}

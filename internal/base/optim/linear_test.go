@@ -82,3 +82,34 @@ func TestLinear(t *testing.T) {
 		}
 	}
 }
+
+// TestOver: programs and eigenvalues end where nobody wants them any more.
+func TestOver(t *testing.T) {
+	const n = 300
+	r := elem.NewRand(1)
+	q := Quadratic{Linear: Linear{C: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n)}}
+	q.G = make([]float64, n*n)
+	for i := range n {
+		q.C[i], q.Lo[i], q.Hi[i] = r.Norm(), -1, 1
+		row := LinearRow{A: make([]float64, n), Min: -1, Max: 1}
+		for j := range n {
+			row.A[j] = r.Norm()
+			q.G[i*n+j] += row.A[j]
+			q.G[j*n+i] += row.A[j]
+		}
+		q.Rows = append(q.Rows, row)
+	}
+	for _, most := range []int{0, 3, 50} {
+		asked := 0
+		q.Over = func() bool { asked++; return asked > most }
+		if x := q.Solve(); x != nil {
+			t.Errorf("a solution after %d", most)
+		}
+		program := asked
+		asked = 0
+		q.Linear.Solve()
+		if program > most+2 || asked > most+2 {
+			t.Errorf("they went on: asked %d and %d times, not %d", program, asked, most)
+		}
+	}
+}

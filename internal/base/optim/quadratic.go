@@ -15,9 +15,12 @@ type Quadratic struct {
 // negative count as flat. It is nil if rounding leaves none.
 func (p *Quadratic) Solve() []float64 {
 	n := len(p.C)
-	q := program{n: n, g: make([]float64, n*n), a: p.C, lo: p.Lo, hi: p.Hi}
+	q := program{n: n, g: make([]float64, n*n), a: p.C, lo: p.Lo, hi: p.Hi, over: p.Over}
 	vectors := slices.Clone(p.G)
-	values := eigen(vectors, n)
+	values := eigenUntil(vectors, n, p.Over)
+	if len(values) < n {
+		return nil
+	}
 	most := 0.0
 	for _, v := range values {
 		most = math.Max(most, v)

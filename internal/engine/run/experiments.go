@@ -87,6 +87,7 @@ func (r *Run) readsTotals() bool {
 // ofPart returns the setup of a run of experiment i, differentiated by wrt.
 func (r *Run) ofPart(i int, setup Setup, wrt []result.Variable) Setup {
 	setup.Gradient, setup.Events, setup.EventTimes, setup.Progress = nil, -1, false, nil
+	setup.Beside = len(r.model.Experiments)
 	targets := make([]target.Target, len(wrt))
 	for i, v := range wrt {
 		targets[i] = v.Target()

@@ -672,3 +672,43 @@ objective J = nll() + final(x)
 		sameBits(t, "experiments, "+way, s, all)
 	}
 }
+
+// TestExperimentsShareMemory: the records of all experiments, and of their independent runs, which are kept at once,
+// have together the room that one run has.
+func TestExperimentsShareMemory(t *testing.T) {
+	text := "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\ndata D { time = [1]  u = [0.4] }\n" +
+		"observe o = x ~ normal(1) from D.u\nobjective J = nll()\nsolver { memory = 8e9 }\n"
+	alone := recorded(t, text)
+	const n = 40
+	for i := range n {
+		text += fmt.Sprintf("experiment e%d {\n  k = %d\n  use D\n}\n", i, i+1)
+	}
+	r := recorded(t, text)
+	if len(r.parts) != n {
+		t.Fatalf("%d parts", len(r.parts))
+	}
+	sum := r.trajectory.Limit
+	for _, part := range r.parts {
+		if part.trajectory.Limit <= 0 {
+			t.Fatalf("a record of %d bytes", part.trajectory.Limit)
+		}
+		sum += part.trajectory.Limit
+	}
+	if sum > alone.trajectory.Limit || sum < alone.trajectory.Limit/2 {
+		t.Errorf("%d bytes, and %d for a run alone", sum, alone.trajectory.Limit)
+	}
+}
+
+// recorded prepares a run of a model with a gradient.
+func recorded(t *testing.T, text string) *Runner {
+	t.Helper()
+	m, err := Parse("recorded.ode", text, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

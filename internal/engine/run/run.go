@@ -45,6 +45,7 @@ type Run struct {
 
 	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
 	keepLimit int64               // bytes of that
+	together  int                 // runs of experiments that are recorded at once; 0 for none
 
 	people *people // the subjects of a population; nil for a model without random effects
 
@@ -55,7 +56,7 @@ type Run struct {
 // Begin makes all choices of a run. The error carries all that is wrong with them.
 func (m *Model) Begin(setup Setup) (*Run, error) {
 	l := setup.Wrong
-	r := &Run{model: m, asked: setup.Settings, settings: setup.Settings}
+	r := &Run{model: m, asked: setup.Settings, settings: setup.Settings, together: setup.Beside}
 	point := m.System.NewPoint(setup.Set, &l)
 	r.objectives = m.objectivesOf(r.settings.Of, &l)
 	if err := l.Err(); err != nil {
@@ -456,9 +457,8 @@ func (r *Run) record(tr *solvers.Trajectory, k *system.Kit) {
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with
 		tr.Limit = min(tr.Limit, max(memory.Budget()-memory.Used(), 0)/3)
 	}
-	if n := len(r.model.Experiments); n > 0 { // their runs are kept as well
-		tr.Limit /= int64(n + 1)
-	}
+	// Runs of experiments are kept as well, all at once.
+	tr.Limit /= int64(max(len(r.model.Experiments), r.together) + 1)
 	r.keepLimit = tr.Limit / 8
 	if tr.Replayer = nil; r.reading.past != nil { // what a step read cannot be had without the record
 		r.keepLimit = 0

@@ -43,6 +43,8 @@ type Setup struct {
 	// Method takes the place of that of the settings, and CompileAfter says when whole steps are compiled, if they are
 	// not nil: tests set them.
 	Method *solvers.Spec
+	// Beside is how many experiments there are whose runs are recorded at once, this one among them; 0 for others.
+	Beside int
 	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs on both sides do.
 	Sides        bool
 	CompileAfter *system.CompileAfter
