@@ -1,5 +1,7 @@
 package solvers
 
+import "slices"
+
 // Lagged is a System whose functions read states at earlier times. It keeps a record of the run, from which it reads
 // them: what it is told of here is all that it needs for that.
 //
@@ -38,11 +40,23 @@ type Remembering interface {
 }
 
 // Remembers reports whether methods of s are Remembering, and their dense output is of an order that does not spoil
-// theirs: what is read from it goes into the rates.
+// theirs: what is read from it goes into the rates. Of implicit methods it makes the order that of the dense output and
+// one: those of high order have no better one. Stages that lie beyond their step would read what no step has made yet.
 func (s *Spec) Remembers() bool {
+	for _, m := range s.Members {
+		if !m.Remembers() {
+			return false
+		}
+	}
+	if s.Members != nil {
+		return true
+	}
 	m := s.New(Size{N: 1}, 0)
 	_, able := m.(Remembering)
 	i := m.Info()
+	if r, ok := m.(*implicitRungeKutta); ok {
+		return !s.Can.Has(SplitRates) && slices.Max(r.c) <= 1 && 2*i.DenseOrder >= i.Order
+	}
 	return able && i.DenseOrder >= i.Order-1
 }
 
@@ -55,6 +69,24 @@ func (r *rungeKutta) Tangents(f TangentField, s *Step, d *StepTangent) []float64
 // RecallPush implements Remembering.
 func (r *rungeKutta) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
 	r.denseTangent(s, d, theta, kd, td, yd)
+}
+
+// Tangents implements Remembering.
+func (r *implicitRungeKutta) Tangents(TangentField, *Step, *StepTangent) []float64 { return r.push.kd }
+
+// RecallPush implements Remembering.
+func (r *implicitRungeKutta) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
+	r.denseTangent(s, d, theta, kd, td, yd)
+}
+
+// Tangents implements Remembering.
+func (c *switching) Tangents(f TangentField, s *Step, d *StepTangent) []float64 {
+	return c.members[s.Member].(Remembering).Tangents(f, s, d)
+}
+
+// RecallPush implements Remembering.
+func (c *switching) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
+	c.members[s.Member].(Remembering).RecallPush(s, d, theta, kd, td, yd)
 }
 
 // aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of

@@ -101,6 +101,11 @@ func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
 }
 
+// PushJacobian implements solvers.TangentJacobianField.
+func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
+	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
+}
+
 // GuardPush implements solvers.TangentSystem.
 func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	x.w.GuardPush(i, t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), rd)
@@ -258,6 +263,13 @@ func (x *Worker) Initial(yb []float64) {
 // Pull implements solvers.CotangentField.
 func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
+	x.pull(t, x.yb, tb)
+	copy(yb, x.yb[:x.n*x.l])
+}
+
+// PullJacobian implements solvers.CotangentJacobianField.
+func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
 	x.pull(t, x.yb, tb)
 	copy(yb, x.yb[:x.n*x.l])
 }

@@ -122,6 +122,8 @@ objective half = sum_at([%v], x)
 objective area = integral(delay(x, tau))
 `
 
+var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
+
 // TestRandom compares linear equations with the method of steps, two delays, a past that jumps and events: values,
 // derivatives by everything in both modes, with differences of the reference.
 func TestRandom(t *testing.T) {
@@ -155,7 +157,7 @@ func TestRandom(t *testing.T) {
 				want[of].by[name] = d[i]
 			}
 		}
-		method := []string{"tsit5", "dopri5", "dop853", "vern7"}[r.IntN(4)]
+		method := methods[r.IntN(len(methods))]
 		for _, mode := range []string{"adjoint", "tangent"} {
 			s, err := model.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
 				{Key: "solver.rtol", Value: "1e-11"},

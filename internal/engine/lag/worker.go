@@ -20,8 +20,9 @@ type Worker struct {
 	l      int // lanes
 	n      int // states
 
-	mid   float64 // of the step that is evaluated
-	later bool    // at a jump, what is behind it is read
+	from, till float64 // of the step that is evaluated
+	mid        float64 // of it
+	later      bool    // at a jump, what is behind it is read
 	d     []float64
 
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
@@ -86,6 +87,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 
 // Over implements solvers.Lagged.
 func (x *Worker) Over(t, t1 float64) {
+	x.from, x.till = t, t1
 	x.mid, x.later = t+float64(0.5*(t1-t)), !(t1 > t)
 	x.over(t, t1)
 }
@@ -188,7 +190,21 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 		return x.locateMoving(i, t)
 	}
 	tau := x.tau[i]
-	return x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
+	step, theta = x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
+	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
+		return x.before(step, t-tau) // rounding alone has it read what it makes
+	}
+	return step, theta
+}
+
+// before returns the last step before the present one that has a length, from step on, and where the time s is in it.
+func (x *Worker) before(step int, s float64) (int, float64) {
+	for i := step; i >= 0; i-- {
+		if p := &x.rec.steps[i]; p.T < x.from && p.H > 0 {
+			return i, (s - p.T) / p.H
+		}
+	}
+	return ofStart, 0
 }
 
 // state makes x.x the state at theta of a step, and x.slope its slope.
@@ -241,6 +257,9 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 
 // Eval implements solvers.Field.
 func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.y), k) }
+
+// EvalJacobian implements solvers.JacobianField.
+func (x *Worker) EvalJacobian(t float64, y, j []float64) { x.w.EvalJacobian(t, x.extend(t, y, x.y), j) }
 
 // Choose implements solvers.System.
 func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {

@@ -43,7 +43,9 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 	for _, in := range from.Inputs {
 		switch n := tapec.MustName(in.Name); n.Role {
 		case tapec.State:
-			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.part(n).offset})
+			if at := l.part(n).offset; at < l.nY { // what was read of the past does not move with the state
+				wrt = append(wrt, tapec.Placed{Name: in.Name, At: at})
+			}
 		case tapec.Time:
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.nY})
 		}
