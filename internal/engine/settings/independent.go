@@ -74,7 +74,7 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		other = judge
 	}
 	if s.Delayed && implicit(other) {
-		if other = exactStiffOfPast; s.Method == other {
+		if other = stiffOfPast; s.Method == other {
 			other = otherStiffOfPast
 		}
 	}

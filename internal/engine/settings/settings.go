@@ -216,18 +216,18 @@ func (s *Settings) stiff(implicit string) []string {
 	case s.Solver.Fixed > 0 || s.Solver.Unbounded:
 		return nil
 	case s.Delayed:
-		return []string{s.ofPast(implicit)}
+		return []string{ofPast(implicit)}
 	case s.States < manyStates:
 		return []string{implicit}
 	}
 	return []string{implicit, stabilized}
 }
 
-// The methods of runs that read their past. Those of the highest order pay where tolerances are tight.
+// The methods of runs that read their past: of high order inside steps, where tolerances are tight and for what is
+// stiff.
 const (
 	usualOfPast, exactOfPast = "tsit5", "dop853"
-	stiffOfPast              = "esdirk54"
-	exactStiffOfPast         = "radau9"
+	stiffOfPast              = "radau9"
 	otherStiffOfPast         = "radau13"
 	tightOfPast              = 1e-7
 )
@@ -241,14 +241,11 @@ func (s *Settings) MethodOfPast() {
 }
 
 // ofPast returns the implicit method of a run that reads its past, instead of one that cannot.
-func (s *Settings) ofPast(implicit string) string {
-	switch {
-	case implicit != mainStiff:
-		return otherStiffOfPast
-	case s.Solver.RTol <= tightOfPast:
-		return exactStiffOfPast
+func ofPast(implicit string) string {
+	if implicit == mainStiff {
+		return stiffOfPast
 	}
-	return stiffOfPast
+	return otherStiffOfPast
 }
 
 // implicit reports whether the steps of the method solve equations.
