@@ -32,7 +32,7 @@ func (d *Defect) Norm(s *solvers.Step) float64 {
 		v := func(n int) []float64 { return make([]float64, n) }
 		d.largest, d.y, d.yd, d.f, d.read = v(n), v(n), v(n), v(z.N+z.Q), make([]bool, n)
 		for _, r := range x.rec.reads {
-			for e := range r.len {
+			for e := 0; e < r.len && !r.discrete; e++ {
 				d.read[r.from+e] = true
 			}
 		}

@@ -2,6 +2,7 @@ package lag
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
@@ -10,7 +11,7 @@ import (
 
 // SetTangent implements solvers.TangentSystem.
 func (x *Worker) SetTangent(pd []float64) {
-	x.kept = x.kept[:0]
+	x.kept, x.sets = x.kept[:0], x.sets[:0]
 	clear(x.yd0)
 	clear(x.dd)
 	x.w.SetTangent(pd)
@@ -26,7 +27,10 @@ func (x *Worker) EnterPush(dd []float64) {
 func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) { x.w.StartPush(t0, td, yd, dd) }
 
 // Begins implements sens.PastPusher.
-func (x *Worker) Begins(yd []float64) { copy(x.yd0, yd) }
+func (x *Worker) Begins(yd []float64) {
+	copy(x.yd0, yd)
+	x.sets = append(x.sets[:0], slices.Clone(x.dd))
+}
 
 // Keep implements sens.PastPusher.
 func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solvers.Step, d *solvers.StepTangent) {
@@ -64,8 +68,17 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 			x.stateTangent(step, theta)
 		}
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
-				copy(out[(c.to+k*c.len)*l:][:c.len*l], x.xd[c.from*l:])
+			k := i - c.first
+			if k < 0 || k >= c.n {
+				continue
+			}
+			to := out[(c.to+k*c.len)*l:][:c.len*l]
+			if !c.discrete {
+				copy(to, x.xd[c.from*l:])
+			} else if g := 1 + r.holder(x.regionOf(i)); g < len(x.sets) && x.sets[g] != nil {
+				copy(to, x.sets[g][c.from*l:])
+			} else {
+				clear(to)
 			}
 		}
 	}
@@ -113,14 +126,14 @@ func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 
 // AffectPush implements solvers.TangentSystem.
 func (x *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
-	x.loose(func() {
+	x.apart(t, func() {
 		x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
 	})
 }
 
 // ObservePush implements sens.TangentObjectives.
 func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	x.loose(func() {
+	x.apart(pt.T, func() {
 		p := x.pointed(pt)
 		yd := x.push(pt.T, td, ypd, x.yd)
 		x.taus(pt.T, pt.Ym)
@@ -132,6 +145,9 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 func (x *Worker) Begin(rows [][]float64) {
 	clear(x.db)
 	clear(x.yb0)
+	for _, v := range x.held {
+		clear(v)
+	}
 	for _, s := range x.seeds {
 		if s != nil {
 			s.Sown = false
@@ -163,7 +179,10 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 	for i, from := range r.delays {
 		some := false
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
+			k := i - c.first
+			if k >= 0 && k < c.n && c.discrete {
+				add(x.heldAt(r.holder(x.regionOf(i)))[c.from*l:], yb[(c.to+k*c.len)*l:][:c.len*l])
+			} else if k >= 0 && k < c.n {
 				for _, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
 					some = some || v != 0
 				}
@@ -174,7 +193,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 		}
 		clear(x.xb)
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
+			if k := i - c.first; k >= 0 && k < c.n && !c.discrete {
 				for e, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
 					x.xb[c.from*l+e] += v
 				}
@@ -200,6 +219,22 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 		system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 		add(yb[:x.n*l], x.mover.yb[:x.n*l])
 		add(tb, x.mover.tb)
+	}
+}
+
+// heldAt returns the cotangents of the discretes that a gap set, -1 for the start.
+func (x *Worker) heldAt(gap int) []float64 {
+	for len(x.held) < gap+2 {
+		x.held = append(x.held, make([]float64, len(x.db)))
+	}
+	return x.held[1+gap]
+}
+
+// unhold adds the cotangents of the discretes that a gap set, all reads of which have been transposed.
+func (x *Worker) unhold(gap int) {
+	if 1+gap < len(x.held) {
+		add(x.db, x.held[1+gap])
+		clear(x.held[1+gap])
 	}
 }
 
@@ -258,6 +293,7 @@ func (x *Worker) Initial(yb []float64) {
 		yb[i] += v
 	}
 	clear(x.yb0)
+	x.unhold(-1)
 }
 
 // Pull implements solvers.CotangentField.
@@ -291,7 +327,7 @@ func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 // AffectPull implements solvers.CotangentSystem.
 func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	clear(ymb)
-	x.loose(func() {
+	x.apart(t, func() {
 		ye := x.extend(t, ym, x.y)
 		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
 	})
@@ -299,7 +335,7 @@ func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 
 // ObservePull implements sens.CotangentObjectives.
 func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	x.loose(func() {
+	x.apart(pt.T, func() {
 		p := x.pointed(pt)
 		clear(x.ymb)
 		x.taus(pt.T, pt.Yp)
@@ -375,9 +411,14 @@ func (x *Worker) Jumped(after int, td []float64) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
 	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after == after {
-			copy(x.times[j], td)
+		if x.rec.gaps[j].after != after {
+			continue
 		}
+		copy(x.times[j], td)
+		for len(x.sets) < j+2 {
+			x.sets = append(x.sets, nil)
+		}
+		x.sets[1+j] = slices.Clone(x.dd)
 	}
 }
 
@@ -408,10 +449,9 @@ func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 func (x *Worker) Jump(after int, tb []float64) {
 	for j := range x.rec.gaps {
 		if x.rec.gaps[j].after == after {
-			for k, v := range x.times[j] {
-				tb[k] += v
-			}
+			add(tb, x.times[j])
 			clear(x.times[j])
+			x.unhold(j)
 		}
 	}
 }

@@ -125,6 +125,15 @@ func (x *Worker) enterStep(i int) {
 	}
 }
 
+// apart has f evaluate something at the time t, outside of any step: what is read there is what it was before a jump
+// that comes back at t.
+func (x *Worker) apart(t float64, f func()) {
+	mid, later := x.mid, x.later
+	x.mid, x.later = t, false
+	x.loose(f)
+	x.mid, x.later = mid, later
+}
+
 // loose has f evaluate something at a time of its own, outside of any step.
 func (x *Worker) loose(f func()) {
 	if x.rec.moving == 0 {

@@ -23,7 +23,7 @@ type Worker struct {
 	from, till float64 // of the step that is evaluated
 	mid        float64 // of it
 	later      bool    // at a jump, what is behind it is read
-	d     []float64
+	d          []float64
 
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
@@ -37,7 +37,8 @@ type Worker struct {
 type tangents struct {
 	dd   []float64 // of the discretes
 	kept []keptTangent
-	yd0  []float64 // of the initial state
+	yd0  []float64   // of the initial state
+	sets [][]float64 // of the discretes, by the gap that set them and the start first
 	xd   []float64
 	td   []float64
 }
@@ -50,7 +51,8 @@ type keptTangent struct {
 
 // cotangents are those that a sweep backwards gathers.
 type cotangents struct {
-	db    []float64 // of delays
+	db    []float64   // of delays
+	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds []*solvers.Seeds
 	yb0   []float64   // of the initial state
 	times [][]float64 // of jumps
@@ -158,12 +160,14 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 	}
 	switch m.Kind {
 	case solvers.MarkFire:
-		jump := !slices.Equal(m.Ym, m.Yp)
+		jump := !slices.Equal(m.Ym, m.Yp) || x.rec.changes(m.Dm, m.Dp)
 		order := 0
 		if !jump {
 			order = 1
 		}
 		x.rec.parts(m.T, jump, order)
+		last := len(x.rec.gaps) - 1
+		x.rec.gaps[last].set, x.rec.gaps[last].d = last, append(x.rec.gaps[last].d[:0], m.Dp...)
 		x.rec.follow(m.T, order)
 	case solvers.MarkMode, solvers.MarkRemode:
 		x.rec.parts(m.T, false, 1)
@@ -184,13 +188,21 @@ func (x *Worker) Start(t0 float64, y, d []float64) {
 	copy(x.d, d)
 }
 
+// regionOf returns the part of the record that delay i reads.
+func (x *Worker) regionOf(i int) int {
+	if x.rec.delays[i].moves {
+		return x.reg[i]
+	}
+	return x.rec.region(x.mid-x.tau[i], x.later)
+}
+
 // locate returns the step that delay i reads at t, and where in it.
 func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 	if x.rec.delays[i].moves {
 		return x.locateMoving(i, t)
 	}
 	tau := x.tau[i]
-	step, theta = x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
+	step, theta = x.rec.at(x.regionOf(i), t-tau)
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
 		return x.before(step, t-tau) // rounding alone has it read what it makes
 	}
@@ -227,8 +239,12 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 	r := x.rec
 	if len(r.gaps) == 0 { // before the run
 		for _, c := range r.reads {
+			from := y
+			if c.discrete {
+				from = x.d
+			}
 			for k := range c.n {
-				copy(y2[c.to+k*c.len:][:c.len], y[c.from:])
+				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
 			}
 		}
 		return y2
@@ -248,7 +264,11 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
-				copy(y2[c.to+k*c.len:][:c.len], x.x[c.from:])
+				from := x.x
+				if c.discrete {
+					from = r.held(x.regionOf(i))
+				}
+				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
 			}
 		}
 	}
@@ -273,18 +293,18 @@ func (x *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // Affect implements solvers.System.
 func (x *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
-	x.loose(func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
+	x.apart(t, func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
 	return stop
 }
 
 // Outputs writes the outputs at (t, y, d).
 func (x *Worker) Outputs(t float64, y, d, outputs []float64) {
-	x.loose(func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
+	x.apart(t, func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
 }
 
 // Observe implements sens.Objectives.
 func (x *Worker) Observe(pt *sens.Point, functionals []float64) {
-	x.loose(func() { x.w.Observe(x.pointed(pt), functionals) })
+	x.apart(pt.T, func() { x.w.Observe(x.pointed(pt), functionals) })
 }
 
 // pointer is a point with lags.
