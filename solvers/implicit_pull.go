@@ -170,6 +170,3 @@ func (r *implicitRungeKutta) InterpolatePull(f CotangentField, s *Step, theta fl
 	}
 	r.sow(&r.pull.seeds, r.rows, s, theta, w, tb)
 }
-
-// Seeds implements Seeded.
-func (r *implicitRungeKutta) Seeds(*Step) *Seeds { return &r.pull.seeds }

@@ -38,7 +38,8 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	return true
 }
 
-// LagInputs lists what n is made of, where that is a state or a discrete at earlier times: that, and what the delay reads.
+// LagInputs lists what n is made of, where that is a state or a discrete at earlier times: that, and what the delay
+// reads.
 func (c *Compiled) LagInputs(n Name) (list []Name) {
 	for _, l := range c.Model.Lags {
 		if n.Role != State || n.Of != l.Value.Name {

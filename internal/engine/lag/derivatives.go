@@ -39,7 +39,7 @@ func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 	}
 	var kd []float64
 	if s.H > 0 {
-		kd = append(kd, m.(solvers.Remembering).Tangents(f, s, d)...)
+		kd = append(kd, solvers.Tangents(plain(m), f, s, d)...)
 	}
 	own := func(v []float64) []float64 { return append([]float64(nil), v...) }
 	x.kept[i] = keptTangent{solvers.StepTangent{T0: own(d.T0), H: own(d.H), Y0: own(d.Y0), Y1: own(d.Y1)}, kd}
@@ -75,7 +75,7 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 			to := out[(c.to+k*c.len)*l:][:c.len*l]
 			if !c.discrete {
 				copy(to, x.xd[c.from*l:])
-			} else if g := 1 + r.holder(x.regionOf(i)); g < len(x.sets) && x.sets[g] != nil {
+			} else if g := 1 + r.holder(regionOf(x, i)); g < len(x.sets) && x.sets[g] != nil {
 				copy(to, x.sets[g][c.from*l:])
 			} else {
 				clear(to)
@@ -98,7 +98,7 @@ func (x *Worker) stateTangent(step int, theta float64) {
 		}
 	case step < len(x.kept) && x.kept[step].kd != nil:
 		k := &x.kept[step]
-		x.method.RecallPush(&r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
+		solvers.RecallPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
 	default: // nothing moves there yet
 		x.state(step, theta)
 		for e, v := range x.slope {
@@ -114,11 +114,6 @@ func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
 }
 
-// PushJacobian implements solvers.TangentJacobianField.
-func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
-	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
-}
-
 // GuardPush implements solvers.TangentSystem.
 func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	x.w.GuardPush(i, t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), rd)
@@ -126,14 +121,14 @@ func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 
 // AffectPush implements solvers.TangentSystem.
 func (x *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
-	x.apart(t, func() {
+	apart(x, t, func() {
 		x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
 	})
 }
 
 // ObservePush implements sens.TangentObjectives.
 func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	x.apart(pt.T, func() {
+	apart(x, pt.T, func() {
 		p := x.pointed(pt)
 		yd := x.push(pt.T, td, ypd, x.yd)
 		x.taus(pt.T, pt.Ym)
@@ -181,7 +176,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 		for _, c := range r.reads {
 			k := i - c.first
 			if k >= 0 && k < c.n && c.discrete {
-				add(x.heldAt(r.holder(x.regionOf(i)))[c.from*l:], yb[(c.to+k*c.len)*l:][:c.len*l])
+				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], yb[(c.to+k*c.len)*l:][:c.len*l])
 			} else if k >= 0 && k < c.n {
 				for _, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
 					some = some || v != 0
@@ -223,7 +218,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 }
 
 // heldAt returns the cotangents of the discretes that a gap set, -1 for the start.
-func (x *Worker) heldAt(gap int) []float64 {
+func heldAt(x *Worker, gap int) []float64 {
 	for len(x.held) < gap+2 {
 		x.held = append(x.held, make([]float64, len(x.db)))
 	}
@@ -231,7 +226,7 @@ func (x *Worker) heldAt(gap int) []float64 {
 }
 
 // unhold adds the cotangents of the discretes that a gap set, all reads of which have been transposed.
-func (x *Worker) unhold(gap int) {
+func unhold(x *Worker, gap int) {
 	if 1+gap < len(x.held) {
 		add(x.db, x.held[1+gap])
 		clear(x.held[1+gap])
@@ -251,7 +246,7 @@ func (x *Worker) statePull(step int, theta float64) {
 			x.seeds = append(x.seeds, nil)
 		}
 		s := &r.steps[step]
-		at := x.method.Seeds(s)
+		at := solvers.SeedsOf(x.method, s)
 		was := *at
 		if x.seeds[step] == nil {
 			x.seeds[step] = &solvers.Seeds{}
@@ -270,7 +265,7 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 	}
 	copy(s.K, x.rec.steps[i].K)
 	s.Dense = true
-	from, to := x.seeds[i], m.(solvers.Remembering).Seeds(s)
+	from, to := x.seeds[i], solvers.SeedsOf(plain(m), s)
 	if !to.Sown {
 		*from, *to = *to, *from
 		from.Sown = false
@@ -293,19 +288,12 @@ func (x *Worker) Initial(yb []float64) {
 		yb[i] += v
 	}
 	clear(x.yb0)
-	x.unhold(-1)
+	unhold(x, -1)
 }
 
 // Pull implements solvers.CotangentField.
 func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
-	x.pull(t, x.yb, tb)
-	copy(yb, x.yb[:x.n*x.l])
-}
-
-// PullJacobian implements solvers.CotangentJacobianField.
-func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
-	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
 	x.pull(t, x.yb, tb)
 	copy(yb, x.yb[:x.n*x.l])
 }
@@ -327,7 +315,7 @@ func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 // AffectPull implements solvers.CotangentSystem.
 func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	clear(ymb)
-	x.apart(t, func() {
+	apart(x, t, func() {
 		ye := x.extend(t, ym, x.y)
 		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
 	})
@@ -335,7 +323,7 @@ func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 
 // ObservePull implements sens.CotangentObjectives.
 func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	x.apart(pt.T, func() {
+	apart(x, pt.T, func() {
 		p := x.pointed(pt)
 		clear(x.ymb)
 		x.taus(pt.T, pt.Yp)
@@ -451,7 +439,7 @@ func (x *Worker) Jump(after int, tb []float64) {
 		if x.rec.gaps[j].after == after {
 			add(tb, x.times[j])
 			clear(x.times[j])
-			x.unhold(j)
+			unhold(x, j)
 		}
 	}
 }

@@ -48,8 +48,10 @@ func TestDiscretes(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
-				{Key: "solver.rtol", Value: "1e-11"}, {Key: "sens.mode", Value: []string{"adjoint", "tangent"}[k%2]},
-				{Key: "sens.trust", Value: "off"}, {Key: "solver.method", Value: method},
+				{Key: "solver.rtol", Value: "1e-11"},
+				{Key: "sens.mode", Value: []string{"adjoint", "tangent"}[k%2]},
+				{Key: "sens.trust", Value: "off"},
+				{Key: "solver.method", Value: method},
 			}})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)

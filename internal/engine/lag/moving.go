@@ -127,15 +127,15 @@ func (x *Worker) enterStep(i int) {
 
 // apart has f evaluate something at the time t, outside of any step: what is read there is what it was before a jump
 // that comes back at t.
-func (x *Worker) apart(t float64, f func()) {
+func apart(x *Worker, t float64, f func()) {
 	mid, later := x.mid, x.later
 	x.mid, x.later = t, false
-	x.loose(f)
+	loose(x, f)
 	x.mid, x.later = mid, later
 }
 
 // loose has f evaluate something at a time of its own, outside of any step.
-func (x *Worker) loose(f func()) {
+func loose(x *Worker, f func()) {
 	if x.rec.moving == 0 {
 		f()
 		return
@@ -154,7 +154,7 @@ const (
 )
 
 // locateMoving returns the step that a delay that moves reads at t, and where in it.
-func (x *Worker) locateMoving(i int, t float64) (step int, theta float64) {
+func locateMoving(x *Worker, i int, t float64) (step int, theta float64) {
 	r, s := x.rec, t-x.tau[i]
 	region := x.reg[i]
 	if region < 0 {

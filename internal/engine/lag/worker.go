@@ -16,7 +16,7 @@ type Worker struct {
 	*forwards
 	w      *system.Worker
 	rec    *Record
-	method solvers.Remembering
+	method solvers.Interpolant
 	l      int // lanes
 	n      int // states
 
@@ -69,7 +69,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
 	}
-	x.method, _ = m.(solvers.Remembering)
+	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
@@ -79,7 +79,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 
 // Opens implements solvers.Lagged.
 func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
-	able, ok := m.(solvers.Remembering)
+	able, ok := plain(m).(solvers.Interpolant)
 	if !ok {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
@@ -189,7 +189,7 @@ func (x *Worker) Start(t0 float64, y, d []float64) {
 }
 
 // regionOf returns the part of the record that delay i reads.
-func (x *Worker) regionOf(i int) int {
+func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
@@ -199,18 +199,18 @@ func (x *Worker) regionOf(i int) int {
 // locate returns the step that delay i reads at t, and where in it.
 func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 	if x.rec.delays[i].moves {
-		return x.locateMoving(i, t)
+		return locateMoving(x, i, t)
 	}
 	tau := x.tau[i]
-	step, theta = x.rec.at(x.regionOf(i), t-tau)
+	step, theta = x.rec.at(regionOf(x, i), t-tau)
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
-		return x.before(step, t-tau) // rounding alone has it read what it makes
+		return before(x, step, t-tau) // rounding alone has it read what it makes
 	}
 	return step, theta
 }
 
 // before returns the last step before the present one that has a length, from step on, and where the time s is in it.
-func (x *Worker) before(step int, s float64) (int, float64) {
+func before(x *Worker, step int, s float64) (int, float64) {
 	for i := step; i >= 0; i-- {
 		if p := &x.rec.steps[i]; p.T < x.from && p.H > 0 {
 			return i, (s - p.T) / p.H
@@ -266,7 +266,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 			if k := i - c.first; k >= 0 && k < c.n {
 				from := x.x
 				if c.discrete {
-					from = r.held(x.regionOf(i))
+					from = r.held(regionOf(x, i))
 				}
 				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
 			}
@@ -283,7 +283,7 @@ func (x *Worker) EvalJacobian(t float64, y, j []float64) { x.w.EvalJacobian(t, x
 
 // Choose implements solvers.System.
 func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
-	x.loose(func() { x.w.Choose(t, x.extend(t, y, x.y), kept, m) })
+	loose(x, func() { x.w.Choose(t, x.extend(t, y, x.y), kept, m) })
 }
 
 // GuardValues implements solvers.System.
@@ -293,18 +293,18 @@ func (x *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // Affect implements solvers.System.
 func (x *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
-	x.apart(t, func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
+	apart(x, t, func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
 	return stop
 }
 
 // Outputs writes the outputs at (t, y, d).
 func (x *Worker) Outputs(t float64, y, d, outputs []float64) {
-	x.apart(t, func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
+	apart(x, t, func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
 }
 
 // Observe implements sens.Objectives.
 func (x *Worker) Observe(pt *sens.Point, functionals []float64) {
-	x.apart(pt.T, func() { x.w.Observe(x.pointed(pt), functionals) })
+	apart(x, pt.T, func() { x.w.Observe(x.pointed(pt), functionals) })
 }
 
 // pointer is a point with lags.

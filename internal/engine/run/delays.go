@@ -128,8 +128,8 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if spec, err := s.Spec(); err == nil && !spec.Remembers() {
 		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
-			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and %s for "+
-			"a stiff model", spec.Name, "radau5 or radau9")
+			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
+			"radau9 for a stiff model", spec.Name)
 	}
 }
 
