@@ -73,9 +73,9 @@ func TestDocumentsModels(t *testing.T) {
 
 // TestGrammarInManual compares the grammar in the manual with the parser's.
 func TestGrammarInManual(t *testing.T) {
-	shown := blocks(t, filepath.Join("docs", "language.md"), "ebnf")
+	shown := blocks(t, filepath.Join("docs", "language-grammar.md"), "ebnf")
 	if len(shown) != 1 || shown[0] != parser.Grammar() {
-		t.Errorf("docs/language.md does not show what odes doc grammar prints:\n%s", parser.Grammar())
+		t.Errorf("docs/language-grammar.md does not show what odes doc grammar prints:\n%s", parser.Grammar())
 	}
 }
 
@@ -169,10 +169,10 @@ func TestReadmeGo(t *testing.T) {
 	}
 }
 
-// TestMessageInManual compares the message that docs/language.md shows with the one that its model
+// TestMessageInManual compares the message that docs/language-units.md shows with the one that its model
 // gets.
 func TestMessageInManual(t *testing.T) {
-	shown := blocks(t, filepath.Join("docs", "language.md"), "")
+	shown := blocks(t, filepath.Join("docs", "language-units.md"), "")
 	_, _, err := odes.Check("drug.ode", `model Drug
 time t : [h] from 0 to 24
 param k = 0.01 [1/min]
@@ -182,7 +182,7 @@ objective left = final(A)
 `, odes.ParseOptions{})
 	if len(shown) != 1 || err == nil || !strings.HasPrefix(diag.Of(err)[0].String(),
 		strings.TrimRight(shown[0], "\n")) {
-		t.Errorf("docs/language.md shows\n%s\nbut the message is\n%v", strings.Join(shown, "\n"), err)
+		t.Errorf("docs/language-units.md shows\n%s\nbut the message is\n%v", strings.Join(shown, "\n"), err)
 	}
 }
 
@@ -191,8 +191,9 @@ func TestEveryBlockIsRun(t *testing.T) {
 	run := map[string]string{ // document and language: where
 		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
 		"docs/go.md go":         "rhs: Example and TestDocument",
-		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual",
-		"docs/language.md ":   "TestMessageInManual",
+		"docs/language.md odes": "TestDocumentsModels", "docs/language-grammar.md ebnf": "TestGrammarInManual",
+		"docs/language-units.md ":    "TestMessageInManual",
+		"docs/language-data.md odes": "TestDocumentsModels", "docs/language-functions.md odes": "TestDocumentsModels",
 		"docs/events.md odes": "TestDocumentsModels", "docs/steady.md odes": "TestDocumentsModels",
 		"docs/from-stan.md odes": "TestDocumentsModels", "docs/from-copasi.md odes": "TestDocumentsModels",
 		"docs/from-amici.md odes": "TestDocumentsModels", "docs/from-casadi.md odes": "TestDocumentsModels",
@@ -212,10 +213,14 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/python.md console": "how to install the package: .ci/run",
 		"docs/r.md r":            "r/tests/odes.R", "docs/r.md console": "how to install the package",
 		"docs/tutorial.md odes": "cmd/odes: TestTutorial", "docs/tutorial.md ": "cmd/odes: TestTutorial",
-		"docs/tutorial.md text": "cmd/odes: TestTutorial",
-		"docs/repl.md ":         "repl: TestDocument",
-		"docs/architecture.md ": "a drawing",
-		"docs/editors.md lua":   "editors: TestSnippets", "docs/editors.md vim": "editors: TestSnippets",
+		"docs/tutorial-fit.md odes": "cmd/odes: TestTutorial", "docs/tutorial-fit.md ": "cmd/odes: TestTutorial",
+		"docs/tutorial-fit.md text":       "cmd/odes: TestTutorial",
+		"docs/tutorial-posterior.md odes": "cmd/odes: TestTutorial",
+		"docs/tutorial-posterior.md ":     "cmd/odes: TestTutorial",
+		"docs/tutorial-posterior.md text": "cmd/odes: TestTutorial",
+		"docs/repl.md ":                   "repl: TestDocument",
+		"docs/architecture.md ":           "a drawing",
+		"docs/editors.md lua":             "editors: TestSnippets", "docs/editors.md vim": "editors: TestSnippets",
 		"docs/editors.md toml":  "editors: TestSnippets",
 		"docs/editors.md elisp": "editors: TestSnippets",
 	}
@@ -246,6 +251,32 @@ func TestEveryBlockIsRun(t *testing.T) {
 	}
 	if found < 10 {
 		t.Fatalf("found %d blocks", found)
+	}
+}
+
+// TestDocumentsLength holds that a page has at most 400 lines. Only pages that a program writes may be longer.
+func TestDocumentsLength(t *testing.T) {
+	written := regexp.MustCompile(`(?m)^Written by .*; do not edit\.`)
+	checked := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/how/*.md"} {
+		paths, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			checked++
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Count(string(text), "\n")
+			if lines > 400 && !written.Match(text) {
+				t.Errorf("%s has %d lines, more than 400: make two pages of it", filepath.ToSlash(path), lines)
+			}
+		}
+	}
+	if checked < 90 {
+		t.Fatalf("found %d pages", checked)
 	}
 }
 

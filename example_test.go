@@ -114,6 +114,22 @@ func ExampleModel_Solve() {
 	// x(10) = 0.0498
 }
 
+func ExampleModel_Costates() {
+	m, err := odes.Parse("decay.ode", decay, odes.ParseOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := m.Costates(context.Background(), odes.Options{Of: []string{"left"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := c.Of[0][0]
+	fmt.Printf("d %s / d %s(0) = %.5f, at the end %.0f\n", c.Objectives[0].Name, x.Name, x.Values[0],
+		x.Values[len(c.T)-1])
+	// Output:
+	// d left / d x(0) = 0.04979, at the end 1
+}
+
 func ExampleParse_errors() {
 	_, err := odes.Parse("wrong.ode", "state x = 1\nx' = -(x + 2\n", odes.ParseOptions{})
 	for _, d := range diag.Of(err) {

@@ -346,6 +346,11 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	s.seek(after)
 	at := after // the step that mark mk belongs to
 	for i := after; ; i-- {
+		if at == i && !s.run.Inside(mk) {
+			if err := s.behind(i); err != nil {
+				return err
+			}
+		}
 		for at == i && !s.run.Inside(mk) {
 			_, left, err := s.read.LoadMark(mk, &s.mark)
 			if err != nil {

@@ -45,6 +45,24 @@ func over(sys any, st *solvers.Step) {
 	}
 }
 
+// behind tells a system that reads the past that marks behind step i are differentiated: what they read of the past is
+// what the end of that step reads.
+func (s *sweep) behind(i int) error {
+	if _, reads := s.sys.(PastPuller); !reads {
+		return nil
+	}
+	for ; i >= 0; i-- { // steps without length read what those before them do
+		if _, err := s.read.Load(i, &s.step); err != nil {
+			return err
+		}
+		if s.step.H > 0 {
+			over(s.sys, &s.step)
+			break
+		}
+	}
+	return nil
+}
+
 // sow makes s.dense step i where the past was read in it, with what was read; else it reports false.
 func (s *sweep) sow(i int) (sown bool, err error) {
 	reads, ok := s.sys.(PastPuller)

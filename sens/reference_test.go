@@ -55,7 +55,8 @@ func (x *example) guard(name string, rho func(t C, y []C, e *env) C, crossing bo
 	})
 }
 
-func examples() map[string]*example {
+// byHand returns the examples, made from closures.
+func byHand() map[string]*example {
 	all := map[string]*example{}
 
 	x := &example{
@@ -214,7 +215,7 @@ func TestReference(t *testing.T) {
 	if err := json.Unmarshal(text, &refs); err != nil {
 		t.Fatal(err)
 	}
-	all := examples()
+	all := byHand()
 	if len(refs) != len(all) {
 		t.Fatalf("%d references for %d examples", len(refs), len(all))
 	}

@@ -5,7 +5,7 @@ var Scorer = {
     const [page, , , , score] = result
     if (page.startsWith("docs/how/")) return score + 40
     if (/^docs\/(from|faq|install|glossary)/.test(page)) return score + 12
-    if (/^(api|docs\/man)\/|^(CHANGELOG|CONTRIBUTING|SECURITY)$|^docs\/(architecture|benchmarks)$/.test(page)) return score - 30
+    if (/^(api|docs\/man)\/|^(CHANGELOG|CONTRIBUTING|SECURITY)$|^docs\/(architecture[a-z-]*|benchmarks)$/.test(page)) return score - 30
     return score
   },
   objNameMatch: 11,

@@ -71,6 +71,30 @@ var questions = [][2]string{
 	{"coming from Stan", "docs/from-stan"},
 	{"COPASI", "docs/from-copasi"},
 	{"NONMEM", "docs/from-nonmem"},
+
+	// A biologist's, a pharmacist's, a control engineer's and a statistician's.
+	{"growth curve", "docs/how/initial-values"},
+	{"knockout strain", "docs/how/several-experiments"},
+	{"bistable switch", "docs/how/bifurcation"},
+	{"Michaelis-Menten", "docs/language-functions"},
+	{"enzyme inhibition", "docs/language-functions"},
+	{"half-life", "docs/language-functions"},
+	{"tablet every 12 hours", "docs/how/repeat-dose"},
+	{"trough concentration", "docs/how/repeat-dose"},
+	{"IV infusion", "docs/how/switch-input"},
+	{"body weight covariate", "docs/how/population"},
+	{"visual predictive check", "docs/populations"},
+	{"dead time", "docs/how/delay"},
+	{"minimum time", "docs/how/control"},
+	{"thermostat", "docs/events"},
+	{"Simulink", "docs/how/export"},
+	{"actuator limits", "docs/how/control"},
+	{"parameter scan", "docs/how/ensemble"},
+	{"outliers", "docs/language-data"},
+	{"divergent transitions", "docs/how/posterior"},
+	{"parameter not identifiable", "docs/fit"},
+	{"exit status 3", "docs/faq"},
+	{"uninstall", "docs/install"},
 }
 
 // TestBrowserSearch: each question finds its page among the first three hits, by the search of the site.

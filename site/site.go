@@ -57,7 +57,8 @@ var sections = []struct {
 	{understand, []string{
 		"docs/why",
 		"docs/methods", "docs/methods-implicit", "docs/methods-linear", "docs/methods-steps", "docs/methods-events",
-		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-measured",
+		"docs/methods-derivatives", "docs/methods-trust", "docs/methods-fits", "docs/methods-lanes",
+		"docs/methods-measured",
 		"docs/precision", "docs/stiff", "docs/families", "docs/benchmarks", "Other programs <bench/peers/README>",
 		"docs/papers", "Overview <docs/readme>", "docs/architecture", "CONTRIBUTING",
 	}},
@@ -66,7 +67,10 @@ var sections = []struct {
 const understand = "Understand"
 
 // parents are pages whose own pages stand below them in the navigation, by what the names of these begin with.
-var parents = map[string]string{"docs/how/index": "docs/how/", "docs/from": "docs/from-"}
+var parents = map[string]string{
+	"docs/how/index": "docs/how/", "docs/from": "docs/from-", "docs/tutorial": "docs/tutorial-",
+	"docs/language": "docs/language-", "docs/architecture": "docs/architecture-",
+}
 
 // children returns the pages below a page, in order.
 func (s *site) children(parent string) (names []string) {

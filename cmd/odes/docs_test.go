@@ -53,7 +53,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	ran := 0
 	for _, path := range documents {
-		if filepath.Base(path) == "tutorial.md" {
+		if strings.HasPrefix(filepath.Base(path), "tutorial") {
 			continue // TestTutorial types it
 		}
 		text, err := os.ReadFile(path)

@@ -11,11 +11,11 @@ import (
 	"odes.dev/odes/repl"
 )
 
-var updateTutorial = flag.Bool("update-tutorial", false, "write models and outputs into docs/tutorial.md")
+var updateTutorial = flag.Bool("update-tutorial", false, "write models and outputs into the parts of the tutorial")
 
-// TestTutorial types the tutorial into an empty folder: a block that the text before it names is a file, which
-// docs/tutorial has as well, and the block behind a command is what the command prints; behind `odes repl` it is a
-// session, whose entries stand behind "odes> ".
+// TestTutorial types the parts of the tutorial, one after the other, into an empty folder. A block that the text before
+// it names is a file, which docs/tutorial has as well. The block behind a command is what the command prints; behind
+// `odes repl` it is a session, whose entries stand behind "odes> ".
 func TestTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
@@ -24,16 +24,38 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "tutorial.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
-	var out strings.Builder
-	var output, opened string // of the last command; the model of a session
 	models, commands := 0, 0
-	parts := strings.Split(string(text), "```")
+	for _, name := range []string{"tutorial.md", "tutorial-fit.md", "tutorial-posterior.md"} {
+		path := filepath.Join(folder, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, m, c := typeTutorial(t, folder, string(text))
+		models, commands = models+m, commands+c
+		switch {
+		case shown == string(text):
+		case *updateTutorial:
+			if err := os.WriteFile(path, []byte(shown), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("docs/%s does not show what its models and commands are; "+
+				"run with -update-tutorial and look at the difference", name)
+		}
+	}
+	if models < 4 || commands < 10 {
+		t.Fatalf("found %d models and %d commands: the test checks nothing", models, commands)
+	}
+}
+
+// typeTutorial makes the files of a part of the tutorial and runs its commands, in the current folder. It returns the
+// part as it should be, how many models it has, and how many commands.
+func typeTutorial(t *testing.T, folder, text string) (shown string, models, commands int) {
+	t.Helper()
+	var output, opened string // of the last command; the model of a session
+	parts := strings.Split(text, "```")
 	for i, part := range parts {
 		switch {
 		case i%2 == 0:
@@ -73,30 +95,14 @@ func TestTutorial(t *testing.T) {
 					t.Errorf("%s is not in standard form:\n%s%s", name[1], &stdout, &stderr)
 				}
 			}
-			part = language + "\n" + string(kept)
+			parts[i] = language + "\n" + string(kept)
 		case strings.HasPrefix(part, "\nodes> "):
-			part = "\n" + hold(t, opened, part)
+			parts[i] = "\n" + hold(t, opened, part)
 		default:
-			part = "\n" + output + "\n"
+			parts[i] = "\n" + output + "\n"
 		}
-		if i > 0 {
-			out.WriteString("```")
-		}
-		out.WriteString(part)
 	}
-	if models < 4 || commands < 10 {
-		t.Fatalf("found %d models and %d commands: the test checks nothing", models, commands)
-	}
-	if *updateTutorial {
-		if err := os.WriteFile(path, []byte(out.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if out.String() != string(text) {
-		t.Error("docs/tutorial.md does not show what its models and commands are; " +
-			"run with -update-tutorial and look at the difference")
-	}
+	return strings.Join(parts, "```"), models, commands
 }
 
 // hold enters what a transcript enters and returns the transcript that comes of it.

@@ -1,6 +1,7 @@
 // Command release makes what a release has besides its binaries. CONTRIBUTING.md says when each of these runs; the
 // Makefile calls them.
 //
+//	go run ./cmd/release version 0.2.0     # gives the repository that version
 //	go run ./cmd/release notices           # writes THIRD_PARTY_NOTICES: licences of everything that is linked
 //	go run ./cmd/release sbom              # prints the list of parts, in the form of SPDX 2.3
 //	go run ./cmd/release zip FOLDER FILE   # an archive for Windows, with the same bytes each time
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 //go:generate go run . notices
@@ -55,6 +57,8 @@ func run(args []string) error {
 		return err
 	case len(args) == 1 && args[0] == "recipes":
 		return writeRecipes(root)
+	case len(args) == 2 && args[0] == "version":
+		return setVersion(root, args[1], time.Now())
 	}
-	return fmt.Errorf("what is to be made? notices, sbom, zip FOLDER FILE, files or recipes")
+	return fmt.Errorf("what is to be made? version NUMBER, notices, sbom, zip FOLDER FILE, files or recipes")
 }

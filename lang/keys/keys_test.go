@@ -11,11 +11,11 @@ import (
 	"odes.dev/odes/parser"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of settings in docs/language.md")
+var update = flag.Bool("update", false, "rewrite the tables of settings in docs/language-settings.md")
 
-// TestManual holds the tables of docs/language.md against the rows.
+// TestManual holds the tables of docs/language-settings.md against the rows.
 func TestManual(t *testing.T) {
-	const path = "../../docs/language.md"
+	const path = "../../docs/language-settings.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

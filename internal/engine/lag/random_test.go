@@ -38,9 +38,9 @@ func (p *piece) about(t float64) (y [terms]float64) {
 	return y
 }
 
-// solve returns x at the end, x at half of it, and the integral of x(t - tau), by the method of steps: intervals end
-// wherever anything of what is read is not smooth.
-func (m *linear) solve() (final, half, area float64) {
+// solve returns x at the end, x at half of it, the integral of x(t - tau), and the sum of x(t - tau) at the end and
+// x(t - rho) at half of it, by the method of steps: intervals end wherever anything of what is read is not smooth.
+func (m *linear) solve() (v [4]float64) {
 	grid := []float64{0, m.t1, m.t2, m.end, m.end / 2}
 	for i := 0; i < len(grid) && len(grid) < 4000; i++ {
 		for _, d := range []float64{m.tau, m.rho} {
@@ -65,7 +65,7 @@ func (m *linear) solve() (final, half, area float64) {
 		}
 		return past.about(at)
 	}
-	x := m.x0
+	x, half, area := m.x0, 0.0, 0.0
 	for k := 0; k+1 < len(grid); k++ {
 		at, to := grid[k], grid[k+1]
 		if math.Abs(at-m.t1) < 1e-9 {
@@ -99,7 +99,8 @@ func (m *linear) solve() (final, half, area float64) {
 		x = end[0]
 		pieces = append(pieces, p)
 	}
-	return x, half, area
+	late := read(m.end-m.tau, m.end-m.tau)[0] + read(m.end/2-m.rho, m.end/2-m.rho)[0]
+	return [4]float64{x, half, area, late}
 }
 
 // params returns the params by name.
@@ -120,9 +121,12 @@ event kick at t1, t2 { x += d }
 objective final = final(x)
 objective half = sum_at([%v], x)
 objective area = integral(delay(x, tau))
+objective late = final(delay(x, tau)) + sum_at([%v], delay(x, rho))
 `
 
 var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
+
+var linearObjectives = []string{"final", "half", "area", "late"}
 
 // TestRandom compares linear equations with the method of steps, two delays, a past that jumps and events: values,
 // derivatives by everything in both modes, with differences of the reference.
@@ -130,30 +134,29 @@ func TestRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 59))
 	for range *models {
 		m := draw(r)
-		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2)
+		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2,
+			m.end/2)
 		model, err := odes.Parse("random.ode", written, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		final, half, area := m.solve()
-		want := map[string]expected{
-			"final": {final, map[string]float64{}}, "half": {half, map[string]float64{}},
-			"area": {area, map[string]float64{}},
+		want := map[string]expected{}
+		for i, v := range m.solve() {
+			want[linearObjectives[i]] = expected{v, map[string]float64{}}
 		}
 		var by []string
 		for name := range m.params() {
 			by = append(by, name)
-			var d [3]float64
+			var d [4]float64
 			for _, step := range []struct{ h, w float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
 				moved := m
 				const h = 2e-4
 				*moved.params()[name] += step.h * h
-				a, b, c := moved.solve()
-				for i, v := range []float64{a, b, c} {
+				for i, v := range moved.solve() {
 					d[i] += step.w * v / (12 * h)
 				}
 			}
-			for i, of := range []string{"final", "half", "area"} {
+			for i, of := range linearObjectives {
 				want[of].by[name] = d[i]
 			}
 		}

@@ -1,0 +1,737 @@
+package trust_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
+	"odes.dev/odes/lang/diag"
+)
+
+// warnsOfKink wants a warning of a kink, or none, for derivatives of the model; text is its part that matters.
+func warnsOfKink(t *testing.T, text, model string, want bool) {
+	t.Helper()
+	m, err := odes.Parse("m.ode", model, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+		return d.Code == odes.CodeKink
+	}); got != want {
+		t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+	}
+}
+
+// TestKinksOfTheClock reads tables at their knots. Rates that are at one for a moment have a derivative all the same;
+// readings of objectives have none if the knot, or the reading, is at a time that a param moves.
+func TestKinksOfTheClock(t *testing.T) {
+	const head = `
+data F { time = [0, 1, 2, 4]  u = [0.5, 1, 0.5, 2] }
+param k = 0.5, tau = 1
+state c = 1
+c' = interp(F.time, F.u, t) - k*c
+objective L = final(c)
+`
+	for text, want := range map[string]bool{
+		"time t from 0 to 4\nevent at 1 { c += 1 }":                                 false,
+		"time t from 0 to 4\nevent at [1, 2] { c += 1 }":                            false,
+		"time t from 0 to 4\nevent every 1 from 1 { c += 1 }":                       false,
+		"time t from 0 to 4\nevent at tau { c += 1 }":                               false,
+		"time t from 0 to 4\nevent every tau count 2 { c += 1 }":                    false,
+		"param t0 = 0\ntime t from t0 to 4\nstate y = t0\ny' = c":                   false,
+		"time t from 0 to 4\nobjective K = sum_at([tau], c*interp(F.time, F.u, t))": true,
+		"time t from 0 to 4\nstate y = 0\ny' = abs(sin(tau*t))":                     false,
+		"time t from 0 to 4\nstate y = 0\ny' = abs(y)":                              true,
+		"time t from 0 to 4\nstate y = 0\ny' = interp(F.time, F.u, t - y)":          false,
+		"time t from 0 to 4\nstate y = 0, z = 0\ny' = 1\nz' = max(y, 0)":            false,
+		"time t from 0 to 4\nstate y = 0, z = 0\ny' = -z\nz' = max(y, 0)":           true,
+	} {
+		warnsOfKink(t, text, text+head, want)
+	}
+}
+
+// TestJumpsInBranches has jumps in branches that are taken, and in such that are not.
+func TestJumpsInBranches(t *testing.T) {
+	const head = `
+time t from 0 to 2
+param k = 1, v = 0, w = 0
+state x = 1, y = 0
+objective X = final(x)
+`
+	for text, want := range map[string]bool{
+		"y' = 0\nx' = if x > 10 then sign(v) else -k*x":                                    false,
+		"y' = 0\nx' = if x > 10 then sign(y) else -k*x":                                    false,
+		"y' = 0\nx' = if x > 10 then sign(y - v) else -k*x":                                false,
+		"y' = -y\nx' = -k*x*(if t > 1.5 then (if x > 10 then sign(y) else 1) else 1)":      false,
+		"y' = -y\nx' = -k*x*(if t > 1.5 then sign(y) else 1)":                              true,
+		"y' = 1\nx' = if x > 10 then sign(y) else -k*x":                                    false,
+		"y' = -y\nx' = if x < 0.5 then sign(y) else -k*x":                                  true,
+		"y' = 0\nx' = sign(y) - k*x":                                                       true,
+		"y' = 0\nx' = if x < 0.5 then sign(v) else -k*x":                                   true,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then sign(v) else x)":            false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then floor(y) else x)":           false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x < 10 then sign(y) else x)":            true,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 and v > 0 then x^2 else x)":      false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and w > 0 then 1 else x)":         false, // of either alone
+		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and 2*v > 0 then 1 else x)":       true,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k > 3 then x + sign(y) else x }": false,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k < 3 then x + sign(y) else x }": true,
+		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x > 10 then sign(y) else x*x)":    false,
+		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x < 10 then sign(y) else x*x)":    true,
+		// Parts of conditions that the other parts decide.
+		"y' = 0\nx' = if x > 10 and y > 0 then 5 else -k*x":                      false,
+		"y' = -y\nx' = if x > 10 and y >= 0 then 5 else -k*x":                    false,
+		"y' = 0\nx' = if x < 0.5 and y > 0 then 5 else -k*x":                     true,
+		"y' = 0\nx' = if x > 10 or y > 0 then 5 else -k*x":                       true,
+		"y' = 0\nx' = if not (x < 10 or y <= 0) then 5 else -k*x":                false,
+		"y' = 0\nx' = if x > 10 and (y > 0 or v > 0) then 5 else -k*x":           false,
+		"y' = 0\nx' = if t > 5 and y > 0 then 5 else -k*x":                       false,
+		"y' = 0\nx' = if t > 1.9 and y > 0 then 5 else -k*x":                     true,
+		"y' = if t > 1 then 1 else 0\nx' = if x > 10 and y > 0 then 5 else -k*x": false,
+		"y' = if t > 1 then 1 else 0\nx' = if x < 10 and y > 0 then 5 else -k*x": true,
+		"y' = 0\nx' = -k*x\nevent e when x > 10 and y > 0 { x = 1 }":             false,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 and y > 0 { x = 1 }":            true,
+		"y' = 0\nx' = if y > 0 and 2*y > w then 5 else -k*x":                     true,
+	} {
+		warnsOfKink(t, text, head+text, want)
+	}
+}
+
+// TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where
+// they go, also by stages at the kink itself.
+func TestKinksLeftAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want map[string]float64 // derivatives
+	}{
+		{"x' = -1\ny' = max(x, max(x, b))", map[string]float64{"b": 2, "q": 0}},
+		{"x' = 1\ny' = max(b, max(b, x))", map[string]float64{"b": 0, "q": 2}},
+		{"x' = -1\ny' = abs(x - b)", map[string]float64{"b": 2, "q": -2}},
+		{"x' = -2*t\ny' = abs(x - b)", map[string]float64{"b": 2, "q": -2}},
+		{"state w = 0\nx' = w\nw' = 1\ny' = abs(x - b)", map[string]float64{"b": -2, "q": 2}},
+		{"x' = 0.1\ny' = abs(x - b)\nevent e at 1 { x = b }", map[string]float64{"b": -1, "q": 1}},
+	} {
+		for _, method := range []string{"dopri5", "vern7", "rodas5p"} {
+			s := modeltest.Run(t, "time t from 0 to 2\nparam b = 1, q = 1\nstate x = q, y = 0\n"+c.text+
+				"\nobjective J = final(y)", "solver.method", method, "solver.rtol", "1e-8")
+			for _, v := range s.Variables {
+				if want, ok := c.want[v.Name]; ok && !v.Initial {
+					if d := s.Derivative(0, v)[0]; !(math.Abs(d-want) <= 3e-6) {
+						t.Errorf("%s: %s: derivative by %s is %.9g, want %v", c.text, method, v.Name, d, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestKinksBesideAbs reads other functions than abs where they have a kink, and where they seem to have one.
+func TestKinksBesideAbs(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x' = 1.5*x + hypot(x, x)":                              true,
+		"x' = 1.5*x + hypot(x, y)":                              false,
+		"x' = x + norm([x, 2*x])":                               true,
+		"x' = x + norm([x, y])":                                 false,
+		"x' = x + sqrt(x^2)":                                    true,
+		"x' = x + (x^2)^(p/2)":                                  true,
+		"x' = x + (x^2)^p":                                      false,
+		"x' = x + x^p":                                          false,
+		"x' = x + max([x, -x, -1])":                             true,
+		"x' = x + max([x, -x, 1])":                              false,
+		"x' = x + min(v[i] for i in 1:2)":                       true,
+		"x' = x + sum(max(v[i], w[i]) for i in 1:2)":            true,
+		"x' = x + sum(max(v[i], w[i] - i) for i in 1:2)":        false,
+		"x' = x + sqrt(max(x - 1, 0))":                          false,
+		"x' = x + max(max(x - 1, 0), max(x - 2, 0))":            false,
+		"x' = x + hypot(max(x - 1, 0), max(x - 2, 0))":          false,
+		"x' = 1 + hypot(x, x)":                                  false, // left at once
+		"x' = 1\nobjective K = final(hypot(y - 1, v[1]))":       true,
+		"x' = 1\nobjective K = final(sqrt((y - 1)^2))":          true,
+		"x' = 1\nobjective K = final(sqrt((y - 1)^2 + p))":      false,
+		"x' = 1\nobjective K = final(x) + sqrt(p - 1)^2":        false,
+		"x' = 1\nobjective K = final(x) + sqrt((p - 1)^2)":      true,
+		"x' = 1\nobjective K = sum_at([1], norm([y - 1, 0*x]))": true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1\nobjective J = final(x)\n"+
+			"state x = 0, y = 1, v[2] = 0, w[2] = 0\n"+
+			"y' = 0\nv[i]' = 0 for i in 1:2\nw[i]' = 0 for i in 1:2\n"+text, want)
+	}
+}
+
+// TestKinksOfParams reads kinks of params alone, in what is computed once a run, in bodies and in conditions. A smooth
+// table has no kink at an inner knot.
+func TestKinksOfParams(t *testing.T) {
+	for text, want := range map[string]bool{
+		"state x = max(p, 1)":                                                                                true,
+		"state x = max(p, 2)":                                                                                false,
+		"state x = max(t, p - 1)":                                                                            true,
+		"param q = max(p, 1)\nstate x = q":                                                                   true,
+		"param q = max(2, 1)\nstate x = q":                                                                   false,
+		"state x = interp([0, 1, 2], [0, 1, 4], p)":                                                          true,
+		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)":                                         false,
+		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = spline)":                                           false,
+		"state x = interp([1, 2, 3], [0, 1, 2], p, kind = monotone)":                                         true,
+		"state x = interp([0, 1, 2], [0, 1, 3*p], 0.5, kind = monotone)":                                     false,
+		"state x = interp([0, 1, 2], [0, 1, p], 0.7, kind = monotone)":                                       true,
+		"state x = 1\nevent at max(p, 1) { x = 2 }":                                                          true,
+		"state x = 1\nevent at max(p, 0) { x = 2 }":                                                          false,
+		"state x = 1\nevent every 0.4*max(p, 1) { x = 2 }":                                                   true,
+		"state x = 1\nevent at 1 { x = max(p, 1) }":                                                          true,
+		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 1) }":                                           true,
+		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 2) }":                                           false,
+		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 1) { x = 1 }":                                     true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > p { x = max(p, 1) }":                                     true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 3) { x = 1 }":                                     false,
+		"state x = 1, y = 1\ny' = -1\nevent when y <= 0 { y = max(y, 0) + 9 }":                               false,
+		"state x = 1, y = 0\ny' = if t > max(p, 1) then 1 else 2":                                            true,
+		"state x = 1, y = 0\ny' = if y > max(p, 1) then 1 else 2":                                            true,
+		"state x = 1\nobjective K = integral(x, from = 0, to = max(p, 1))":                                   true,
+		"state x = 1\nobjective K = sum_at([max(p, 1)], x)":                                                  true,
+		"state x = 1\nevent when x > 2 { x = max(p, 1) }\nsens { wrt = [p] }":                                true,
+		"param k = 1\nstate x = max(p, 1)\nsens { wrt = [k] }":                                               false,
+		"param k = 1\nstate x = 0.1\nevent at 0.5 { x = p }\nevent when x > 1 { x = 0 }\nsens { wrt = [k] }": false,
+		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }":                               false,
+		"state x = floor(p)":                                                        true,
+		"state x = floor(p + 0.5)":                                                  false,
+		"state x = ceil(p)":                                                         true,
+		"state x = round(p/2)":                                                      true,
+		"state x = trunc(p)":                                                        true,
+		"state x = trunc(p - 1)":                                                    false,
+		"state x = sign(p - 1)":                                                     true,
+		"state x = mod(p, 1)":                                                       true,
+		"state x = 4 + atan2(p - 1, -1)":                                            true,
+		"state x = 4 + atan2(p - 1, 1)":                                             false,
+		"state x = if p > 1 then 1 else 2":                                          true,
+		"state x = if p > 1 then p else 1":                                          true,
+		"state x = if p > 1 then p else 2*p - p":                                    false,
+		"state x = if p > 1 and p > 2 then 1 else 2":                                false,
+		"param q = floor(p)\nstate x = q":                                           true,
+		"state x = 1\nevent at 1 { x = floor(p) }":                                  true,
+		"state x = 1\nevent at floor(p) { x = 3 }":                                  true,
+		"state x = 1, y = 0\ny' = step(p - 1)":                                      true,
+		"state x = 1, y = 0\ny' = floor(p)":                                         true,
+		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":                true,
+		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":                false,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }":        true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 9.5 and p > 1 { x = 1 }":        false,
+		"state x = 1\nobjective K = final(if p > 1 then 1 else 2)":                  true,
+		"state x = 1, y = 0\ny' = abs(sign(sin(t)) - p)":                            true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 1 else 0) - p)":              true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":              false,
+		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                       false,
+		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)": false,
+		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p)":                  true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
+	}
+}
+
+// TestKinksBesideDiscretes reads a tie of time and a param, with a discrete that params move and without.
+func TestKinksBesideDiscretes(t *testing.T) {
+	const tie = "time t from 0 to 3\nparam a = 2, p = 1\nstate x = 1\nx' = -x\nobjective L = sum_at([2], min(t, a))\n"
+	warnsOfKink(t, "no discrete", tie, true)
+	warnsOfKink(t, "one", tie+"discrete d = p\nevent e when x > (if d <= 1 then 2 else p) once { d = 0.5*d }", true)
+}
+
+// TestThresholdsOfModes compares params with what another condition of params chooses.
+func TestThresholdsOfModes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"if b >= (if a > u then a else 0.5) then 2 else 1": true,
+		"if b >= (if a < u then a else 0.5) then 2 else 1": false,
+		"if (if a > u then b else 2) > 1 then 2 else 1":    true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 1\nparam a = 1, b = 1, u = 0\nstate x = 1\nx' = "+text+
+			"\nobjective L = final(x)", want)
+	}
+}
+
+// TestThresholdsInModes has conditions that params alone take over their thresholds while the modes inside them, or the
+// larger of two operands, stay as they are. Those count that something reads, and whose events come.
+func TestThresholdsInModes(t *testing.T) {
+	for text, want := range map[string]string{
+		"x' = if b >= (if x > 0.5*c then a else 0.5) then 2 else 1":       "a b",
+		"x' = if b >= (if x > 9*c then a else 0.5) then 2 else 1":         "",
+		"x' = if b >= (if x > 9*c then a else 0.5) then 2*c else c + c":   "",
+		"x' = if (if t > 0.5*c then b else 2) > a then 2 else 1":          "a b",
+		"x' = if (if t > 0.5*c then b else 2) > 0.5 then 2 else 1":        "",
+		"x' = if 1 <= max(t, b) then 2 else 1":                            "b",
+		"x' = if c <= max(t, b) then 2 else 1":                            "",
+		"x' = if min(2*t, b) > 1 then 2 else 1":                           "b",
+		"x' = if t < t*b then 2 else 1":                                   "b",
+		"x' = if b > max(a, 1) then 2 else 1":                             "b", // a decides nothing by itself
+		"x' = if (if y > 0.5*c then b else 9*c) > 1 then 2 else 1":        "b",
+		"x' = c\nevent when t > (if a >= b then 0.5 else c) { x = 9 }":    "a b",
+		"x' = c\nevent when c > (if a >= b then 0.5 else 1) { x = 9 }":    "",
+		"x' = c\nevent when b > (if t > 0.5*c then u else a) { x = 9 }":   "a b",
+		"x' = c\nevent when b > (if t > 0.5*c then 2*c else a) { x = 9 }": "",
+		"x' = c\nevent when b > 1 { x = 9 }":                              "",
+		// An observation at the time of the event.
+		"discrete d = 1\nx' = if u >= d then 2 else 1\nevent s at 1 { d = 0 }\nobjective K = sum_at([1], t)": "u",
+		// Observations before what the condition decides.
+		"x' = c\nevent when (if a < 1 then u else t) > 1 { x = 9 }\nobjective K = sum_at([0.5, 1], t)": "a",
+		// What weighs nothing at first, and moves.
+		"x' = (u + t)*max(b, 1)":                                            "b",
+		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",
+		"x' = c\nevent when (if t > 0.5*c then u else 1) < 0 { x = x + 1 }": "u",
+	} {
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 1.25\nparam a = 1, b = 1, c = 2, u = 0\n"+
+			"state x = 1, y = 0\ny' = 3*c\nobjective L = final(x)\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := modeltest.Marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestKinksOfTheirParams has a kink of params alone: derivatives by others are right.
+func TestKinksOfTheirParams(t *testing.T) {
+	m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, k = 2, n = 3\nstate x = 1\n"+
+		"x' = -k*x*(if n >= 3 then p else max(p, 1))\nobjective J = final(x)*max(p, 1)", odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		want := odes.Sound
+		if v.String() == "p" {
+			want = odes.Loose
+		}
+		if got := s.Trust(0, v); got != want {
+			t.Errorf("J by %v is %v, want %v", v, got, want)
+		}
+	}
+}
+
+// TestKinksOfPeaks reads largest values of what is at a kink where it is largest. One that the value only crosses there
+// has a derivative, one that is met elsewhere does not matter, nor does what belongs to another element or value.
+func TestKinksOfPeaks(t *testing.T) {
+	const head = `
+time t from 0 to 3
+param u = 0, a = 1, b = 1, c = 0.5, k = 1
+state x = 0  # at rest
+state y = 1  # decays
+state z = 0  # rises and falls
+x' = u - x
+y' = -k*y
+z' = y - z
+state v = 1  # falls
+v' = y - 1
+state w[2] = [0, 1]
+w[1]' = u
+w[2]' = -k*w[2]
+`
+	for text, want := range map[string]bool{
+		"max_over(abs(x))":                                          true,
+		"max_over(max(v, 1))":                                       true, // where it begins
+		"max_over(y + abs(x))":                                      true, // at the start
+		"max_over(z + abs(x))":                                      true, // within
+		"max_over(k*t + abs(x))":                                    true, // at the end
+		"max_over(z*max(a, b))":                                     true,
+		"max_over(z*max(a, c))":                                     false,
+		"max_over(max(x, z))":                                       false,
+		"max_over(min(y, z))":                                       false, // their crossing is the peak
+		"max_over(abs(z - 0.1))":                                    false,
+		"max_over(abs(x)*x + z)":                                    false, // flat there
+		"max_over(-max(y, z))":                                      false,
+		"max_over(z + abs(sin(pi*t)))":                              false,
+		"max_over(w[2]*k) + max_over(z)":                            false,
+		"sum(max_over(abs(w)))":                                     true,
+		"sum(max_over(abs(w + [c, 0])))":                            true, // u moves what is kept
+		"max_over(max(x, c*(y - 0.5)) - 2*t)":                       false,
+		"max_over(noevent(if x > 0 then 2 else 1)*z)":               true,
+		"max_over(max(k*t, c))\nevent when k*t >= c { stop }":       false,
+		"max_over(max(k*t, a))\nevent when k*t >= 0.5 + c { stop }": true,
+		"max_over(max(k*t, a + x))\nevent at 1 { stop }":            true,
+	} {
+		warnsOfKink(t, text, head+"objective L = "+text, want)
+	}
+}
+
+// TestPeakOfNoTime takes a largest value over a run without length: it follows the end where that is later and the
+// value rises, and stays at the start otherwise.
+func TestPeakOfNoTime(t *testing.T) {
+	for text, want := range map[string]bool{
+		"param T = 0\ntime t from 0 to T\nobjective K = max_over(-x)": true,
+		"param T = 0\ntime t from T to 0\nobjective K = max_over(-x)": true,
+		"param T = 1\ntime t from 0 to T\nobjective K = max_over(-x)": false,
+		"param T = 0\ntime t from 0 to T\nobjective K = integral(-x)": false,
+		"param T = 0\ntime t from T to T\nobjective K = integral(-x)": false,
+	} {
+		warnsOfKink(t, text, text+"\nstate x = 1\nx' = x\n", want)
+	}
+}
+
+// TestThresholdsThatBodiesSet sets a state to the threshold of a condition, by what moves and by what does not.
+func TestThresholdsThatBodiesSet(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x' = 0\nevent at 0.5 { x = y }\nobjective K = integral(if x > 1 then x else 2)":               true,
+		"x' = 1\nevent at 0.5 { x = y }\nobjective K = integral(if x >= 1 then x else 2)":              true,
+		"x' = 0\nevent every 0.3 { x = 0.7*y }\nobjective K = integral(if x > 0.7 then 1 else 2)":      true,
+		"x' = 0\nevent at 0.5 { x = y }\nevent when x > 1 { x = 3 }":                                   true,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > 1 then x else 2)":               true,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > p then x else 2)":               false,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > q then x else 2)":               false,
+		"x' = 0\nevent at 0.5 { x = 1 }\nobjective K = integral(if x > 1 then x else 2)":               false,
+		"x' = 0\nevent at 0.5 { x = 2*y }\nobjective K = integral(if x > 1 then x else 2)":             false,
+		"x' = 1\nevent when x > 0.5 { x = p }\nobjective K = integral(if x > 3 then x else 2)":         false,
+		"x' = 1\nevent at 0.5 { x = 0 }\nobjective K = integral(if x > 0.25 then x else 2)":            false,
+		"x' = 1\nevent when x > 0.5 { x = 2*p }\nevent when x > 2 { x = 3 }":                           true,
+		"x' = 1\nevent when x > 0.5 { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)":   false,
+		"x' = 1\nevent when x > 0.5*p { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)": true,
+		"x' = 1\nevent when x > 0.5 { x = x + p - 0.5 }\nevent when x > p { x = 3 }":                   false,
+		"x' = y\nevent when x > 0.5 { x = t + 0.6 }\nevent when x > 1 { x = 3 }":                       true,
+		// A dose of nothing at a threshold that the run leaves for the other side.
+		"state z = p\nz' = -z\nevent at 0 { z += p - q }\nevent when z > 1 { x = 3 }\nx' = 1": true,
+		"state z = p\nz' = -z\nevent at 0 { z += p - p }\nevent when z > p { x = 3 }\nx' = 1": false,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1, q = p\nstate x = 0.1, y = 1\ny' = 0\n"+
+			text+"\nobjective J = final(x)", want)
+	}
+}
+
+// TestCutOfAngles: atan2 jumps where its second argument is negative and the first one passes 0. Along a line, the
+// derivative of the integral by where it begins is the difference of the angles at the ends over the speed.
+func TestCutOfAngles(t *testing.T) {
+	for _, c := range []struct{ y, v, x float64 }{{-0.636, 1.7, -0.983}, {0.636, -1.7, -0.983}, {-0.636, 1.7, 0.983}} {
+		m, err := odes.Parse("cut.ode", fmt.Sprintf(`
+time t from 0 to 1
+param v = %v
+state y = %v, x = %v, n = 0, s = 0
+y' = v
+x' = 0
+s' = atan2(y, x)
+n' = atan2(v*t + %v, x)
+objective J = integral(atan2(y, x))
+objective K = final(s)
+objective L = final(n)
+sens { wrt = [initial(y), v] }
+`, c.v, c.y, c.x, c.y), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := c.y + c.v
+		dy := (math.Atan2(to, c.x) - math.Atan2(c.y, c.x)) / c.v
+		// ∫θ dt = (Θ(to) - Θ(y))/v with Θ = yθ - x log(y²+x²)/2, which is continuous at y = 0.
+		area := func(y float64) float64 { return y*math.Atan2(y, c.x) - c.x*math.Log(y*y+c.x*c.x)/2 }
+		value := (area(to) - area(c.y)) / c.v
+		dv := (math.Atan2(to, c.x) - value) / c.v
+		for _, mode := range []string{"adjoint", "tangent", "complex", "continuous", "forward"} {
+			s, err := m.Sensitivities(context.Background(), odes.Options{
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range s.Values {
+				want := []float64{dy, dv}
+				if v.Name == "L" {
+					want[0] = 0
+				}
+				got := s.Gradient[i*s.Columns : (i+1)*s.Columns]
+				off := max(math.Abs(v.Value-value), math.Abs(got[0]-want[0]), math.Abs(got[1]-want[1]))
+				if !(off <= 1e-5) {
+					t.Errorf("%v %s: %s = %g, %v, want %g, %v", c, mode, v.Name, v.Value, got, value, want)
+				}
+			}
+		}
+	}
+}
+
+// TestKinksOfDiscretes has conditions on discretes that stand exactly on their thresholds. Only those have a kink whose
+// discretes move with what derivatives are taken by.
+func TestKinksOfDiscretes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"discrete d = p\ny' = if d > 1 then 3 else d":                                              true,
+		"discrete d = p\ny' = if d >= 1 then 3 else d":                                             true,
+		"discrete d = p\ny' = if d > 2 then 3 else d":                                              false,
+		"discrete d = 1\ny' = if d > 1 then 3 else p":                                              false,
+		"discrete d = p\ny' = if d > p then 3 else d":                                              false,
+		"discrete d = p\ny' = floor(d)":                                                            true,
+		"discrete d[2] = [p, 1]\ny' = if d[2] > 1 then 3 else d[1]":                                false,
+		"discrete d[2] = [1, p]\ny' = if d[2] > 1 then 3 else d[1]":                                true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = p }":                        true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = 1 }":                        false,
+		"discrete d = 2*p\ny' = if d > 1 then 3 else p\nevent at 1 { d = 1 }":                      false,
+		"discrete d = 2*p\ny' = if d > 1 then 3 else p\nevent at 1 { d = d - 1 }":                  true,
+		"discrete d = 0\ny' = if d >= 2 then 3 else p\nevent every 1 { d = d + 1 }":                false,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at p { d = t }":                        true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = t }":                        false,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = x }":                        true,
+		"discrete d = p\ny' = p\nevent at 2 { y = if d > 1 then y else 2*y }":                      true,
+		"discrete d = p\ny' = p\nevent at 2 { y = if d > 2 then y else 2*y }":                      false,
+		"discrete d = p\ny' = p\nevent when y > 1.5 and d > 1 { y = 0 }":                           true,
+		"discrete d = p\ny' = p\nevent when y > 1.5 and d > 0 { y = 0 }":                           false,
+		"discrete on = 0\ny' = p + max(on, 0)\nevent at 1 { on = 2 }":                              false,
+		"discrete on = 0, d = p\ny' = p + max(on, 0) + (if d > 2 then 1 else 2)":                   false,
+		"discrete on = 0, d = p - 1\ny' = p + max(on, d) + (if d > 2 then 1 else 2)":               true,
+		"discrete d = p\ny' = if d > 1 then 3 else d\nevent at 0 { d = 2 }":                        false,
+		"discrete d = p\ny' = if t > 9 and d > 1 then 3 else d":                                    false,
+		"discrete d = p\ny' = if d > 1 then 3 else 3":                                              false,
+		"discrete d = p\ny' = if d > 1 then d + 2 else 3":                                          true,
+		"param q = 1\ndiscrete d = q\ny' = if d > 1 then 3 else p\nsens { wrt = [p] }":             false,
+		"param q = 1\ndiscrete d = q\ny' = if d > p then 3 else q\nsens { wrt = [p] }":             true,
+		"discrete d = p\ny' = if d*p^2 > 1 then 3 else d":                                          true,
+		"discrete d = p\ny' = if d + p > 2 then 3 else d\nevent when y > 1, delay = p { y = y/2 }": true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 3\nparam p = 1\nstate x = 1, y = 0\nx' = 0\n"+
+			"objective J = final(y)\n"+text, want)
+	}
+	for text, want := range map[string]string{
+		"event at 1 { d = x/2 }\nx' = 0":                       "b initial(x)",
+		"event at 1 { d = x - b }\nx' = 0":                     "b initial(x)",
+		"event at 1 { d = 0.5*exp(1)*x }\nx' = -x":             "b initial(x)", // but for errors of steps
+		"event at 1 { d = 0.5*x + 0.1 }\nx' = 0":               "",
+		"event at 1 { d = 0 }\nevent at 2 { d = x/2 }\nx' = 0": "b initial(x)",
+	} {
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam b = 0.5\ndiscrete d = 0\nstate x = 1, y = 0\n"+
+			"y' = max(d, b)\nobjective J = final(y)\nsolver { rtol = 1e-10 }\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := modeltest.Marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+	s, err := modeltest.Sensitivities(t, `
+time t from 0 to 4
+param p = 1, q = 2
+state x = 0
+discrete d = p, on = 0
+x' = q + (if d > 1 then 3*d else d) + (if on > 0 then 1 else 0)
+event at 1 { on = 1 }
+event at 2.5 { on = 0  d = 2 }
+objective J = final(x)`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		if got, want := s.Trust(0, v), map[bool]odes.Trust{true: odes.Loose}[v.Name == "p"]; got != want {
+			t.Errorf("J by %v is %v, want %v", v, got, want)
+		}
+	}
+}
+
+// TestKinksOfZeros has derivatives that are zero on one side of a kink and not on the other: they are marked, and those
+// that are zero on both sides are not.
+func TestKinksOfZeros(t *testing.T) {
+	for text, want := range map[string]string{
+		"objective J = integral(max(0, x))":                                   "p",
+		"objective J = integral(min(x, 0) - x)":                               "p",
+		"objective J = integral(abs(x))":                                      "p",
+		"objective J = integral(abs(p - 1))":                                  "p",
+		"objective J = integral(abs(z - 1)) + final(y)":                       "z",
+		"objective J = final(abs(x))":                                         "p",
+		"objective J = sum_at([0.5], abs(x))":                                 "p",
+		"objective J = abs(final(x))":                                         "p",
+		"state u = 0\nu' = abs(x)\nobjective J = final(u)":                    "p",
+		"state u = 0\nu' = if x > 0 then x else 0\nobjective J = final(u)":    "p",
+		"state u = 0\nu' = if x > 0 then x^2 else 0\nobjective J = final(u)":  "",
+		"state u = 0\nu' = if x > 0 then x else x\nobjective J = final(u)":    "",
+		"state u = 0\nu' = if x > 1 then x else 0\nobjective J = final(u)":    "",
+		"objective J = integral(max(0, x - 1))":                               "",
+		"objective J = final(z) + 0*integral(max(0, x))":                      "",
+		"objective J = integral(max(0, x))*0 + final(v)":                      "",
+		"objective J = final(v)\nobjective K = integral(max(0, x))":           "",
+		"discrete d = 0\nevent at 0.5 { d = abs(x) }\nobjective J = final(d)": "p",
+		"discrete d = p\nobjective J = integral(abs(d - 1))":                  "p",
+		"objective J = integral(if p > 1 then 2 else 1)":                      "p",
+		"objective J = integral(if p > 1 then 2 else 2)":                      "",
+	} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, q = 2\nstate x = p - 1, y = q, z = 1, v = 2\n"+
+			"x' = 0\ny' = 0\nz' = 0\nv' = 0\n"+text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got := ""
+		for _, v := range s.Variables {
+			if s.Gradient[v.Offset] == 0 && s.Trust(0, v) != odes.Sound {
+				got += " " + v.Name
+			}
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%s: by %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestCounters has states that count events. A condition that a body sets to its threshold makes derivatives those of
+// one side by what moves the count, or the event, and no others.
+func TestCounters(t *testing.T) {
+	for text, want := range map[string]string{
+		"n' = 0\nevent every 0.5 from 0.2 { n = n + 1 }":                                  "initial(n)",
+		"n' = 0\nevent every 0.5 from 0.2*p { n = n + 1 }":                                "initial(n)",
+		"n' = q - 2\nevent at 1 { n = 3 }":                                                "q",
+		"n' = q - 2\nevent at 1 { n = n + 3 }":                                            "q initial(n)",
+		"n' = 0\nevent at 1 { n = n + p + 2 }":                                            "p initial(n)",
+		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "initial(n)",
+	} {
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
+			"x' = k*q*p*(if n >= 3 then 2 else 1) + 0*n\nobjective J = final(x)\n"+
+			text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := modeltest.Marked(s, 0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestKinksByWhatTheyDo has kinks at rest. Only derivatives of values that a kink makes bend, by what moves it, are
+// those of one side: not by what leaves its argument at 0, and not where its slope has a factor 0, as in x·abs(x).
+func TestKinksByWhatTheyDo(t *testing.T) {
+	const drug = "param vm = 2, km = 1.5, ka = 1, V = 3, dose = 10\nstate depot = 0, c = 0\ndepot' = -ka*depot\n"
+	for text, want := range map[string]string{
+		// Nothing but initial values moves a concentration before the first dose.
+		drug + "c' = ka*depot/V - vm*max(c, 0)/(km + max(c, 0))\nevent at 1 { depot += dose }\n" +
+			"objective J = integral(c)": "J/initial(depot) J/initial(c)",
+		drug + "c' = ka*depot/V - vm*max(c, 0)/(km + max(c, 0))\nevent at 1 { depot += dose }\n" +
+			"objective J = integral(c)\n" +
+			"sens { wrt = [vm, km, ka, V, dose] }": "",
+		drug + "c' = ka*depot/V - vm*abs(c/V)\nevent at V { depot += dose }\nobjective J = final(c)\n" +
+			"sens { wrt = [vm, km, ka, V, dose] }": "",
+		// An infusion that begins at a param, and one that is on with a rate of 0.
+		drug + "c' = (if t > ka then dose else 0) - max(c, 0)\nobjective J = final(c)\n" +
+			"sens { wrt = [ka, dose] }": "",
+		drug + "param r = 0\nc' = r - max(c, 0)\nobjective J = final(c)\nsens { wrt = [ka, r] }": "J/r",
+		// Drag, and other factors 0.
+		"state v = 0, x = 0\nparam k = 0.3, g = 0\nv' = g - k*v*abs(v)\nx' = v\n" +
+			"objective J = final(x)": "",
+		"state v = 0, x = 0\nparam k = 0.3, g = 0\nv' = g - k*max(v, 0)^2\nx' = v\n" +
+			"objective J = final(x)": "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x*hypot(x, 0)\nobjective J = final(x)": "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x*sqrt(x^2)\nobjective J = final(x)":   "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x\nobjective J = final(x*abs(x))":      "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x\nobjective J = final(abs(x))*k":      "J/initial(x)",
+		"state v = 0, x = 0, w = 1\nparam k = 0.3\nv' = -k*v\nw' = 0\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 0.3\nv' = -k*v\nw' = 0\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "",
+		"state v = 0, x = 0, w = 0\nparam k = 0.3\nv' = -k*v\nw' = k\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 1\nv' = 0\nw' = 0\nx' = sin(t)*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 1\nv' = 0\nw' = 0\nx' = w*abs(k - 1)\nevent at 2 { w = 1 }\n" +
+			"objective J = final(x)": "J/k",
+		// A chain: the second kink is moved by what the first one lets through on one of its sides.
+		"state x = 0, y = 0, z = 0\nparam k = 1\nx' = 0\ny' = max(-x, 0)\nz' = max(y, 0)*k\n" +
+			"objective J = final(z)": "J/initial(x) J/initial(y)",
+		// What does not read the kink.
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*x\ny' = -q*y\nobjective J = integral(abs(x))\n" +
+			"objective K = final(y)": "J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*abs(x)\ny' = -q*y\nobjective J = final(x)\n" +
+			"objective K = final(y)": "J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*x\ny' = -q*y\nobjective J = abs(final(x))\n" +
+			"objective K = final(y) + final(x)": "J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1\nx' = -k*x + 0*y\ny' = abs(x)\nevent when y > 1.5 { stop }\n" +
+			"objective J = final(x)": "", // the event does not come: runs on both sides show it
+		// Bodies of events with conditions: what is cut off where it is 0 by the condition does not leave that place.
+		"state x = 1, y = 0\nparam k = 1\nx' = -k\ny' = 0\nevent when x < 0 { x = max(x, 0) + 1 }\n" +
+			"objective J = final(x)": "",
+		"state x = 1, y = 0\nparam k = 1\nx' = -k\ny' = 0\nevent when x < 0 { x = abs(y) + 1 }\n" +
+			"objective J = final(x)": "J/initial(y)",
+		// Times that move read a state that moves along the run.
+		"state x = 0\nparam k = 1, tau = 1\nx' = 0\n" +
+			"objective J = sum_at([tau], abs(x))*k": "J/initial(x)",
+		"param q = 1\nparam r = min(q, 1)\nstate x = 0\nx' = abs(r - 1)\nobjective J = final(x)": "J/q J/r",
+	} {
+		s, err := modeltest.Sensitivities(t, "time t from 0 to 3.3\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var got []string
+		for i, x := range s.Values {
+			for _, v := range s.Variables {
+				if s.Trust(i, v) != odes.Sound {
+					got = append(got, x.Name+"/"+v.String())
+				}
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s:\nmarked %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestKinksAtTimesThatMove has a body that reads a state at its kink. A time that moves takes it away from there, if
+// the state moves along the run.
+func TestKinksAtTimesThatMove(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x' = 1\nevent at tau { y = abs(x) }":     true,
+		"x' = 1\nevent at tau { y = x*abs(x) }":   false,
+		"x' = 1\nevent at 1 { y = abs(x) }":       false,
+		"x' = 1 + x\nevent at tau { y = abs(z) }": false,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 3\nparam tau = 1\nstate x = -1, y = 0, z = 0\ny' = 0\nz' = 0\n"+text+
+			"\nobjective J = final(y)\nsolver { method = euler  fixed_step = 0.125 }\nsens { wrt = [tau] }\n", want)
+	}
+}
+
+// TestSecondDerivativesOfManyKinks holds that second derivatives are marked where steps do not end at kinks: what these
+// contribute is missing.
+//
+//odes:goroutines
+func TestSecondDerivativesOfManyKinks(t *testing.T) {
+	for n, want := range map[string]bool{"9": false, "40": true} {
+		s, err := modeltest.Sensitivities(t, `
+time t from 0 to 5
+param r = 0.2, c = 0.1, A = 3
+state x[`+n+`] = [-0.02*i for i in 1:`+n+`], y = 0
+x[i]' = r for i in 1:`+n+`
+y' = A*sum(max(x[i] - c, 0) for i in 1:`+n+`)
+objective J = final(y)
+`, "adjoint", odes.Setting{Key: "sens.order", Value: "2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := s.HessianTrusts != nil && s.HessianTrusts[0] != odes.Sound
+		if marked != want || modeltest.Warned(s, odes.CodeKink) != want {
+			t.Errorf("%s kinks: d²J/dr² = %g, marked %v: %v", n, s.Hessian[0], marked, s.Warnings)
+		}
+	}
+}
+
+// What a condition reads is looked up once, not for each event that happens: with as many events as conditions, that
+// took time in proportion to the cube of their number.
+//
+//odes:goroutines
+func TestKinksOfManyConditions(t *testing.T) {
+	cost := func(n int) float64 {
+		text := strings.Builder{}
+		text.WriteString("time t from 0 to 10\nparam k = 1\nstate x = 0\nx' = k\nobjective J = final(x)\n")
+		for i := range n {
+			fmt.Fprintf(&text, "event e%d when x > %g { }\n", i, 0.5+9*float64(i)/float64(n))
+		}
+		m, err := odes.Parse("many.ode", text.String(), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1})
+			if err != nil || len(s.Events) != n {
+				t.Fatal(len(s.Events), err)
+			}
+		})
+	}
+	if few, many := cost(40), cost(160); many > 8*few {
+		t.Errorf("%g allocations with 160 conditions, %g with 40", many, few)
+	}
+}
