@@ -9,7 +9,7 @@ type Lagged interface {
 	System
 	// Opens begins a record: of a run by m from state y at t. The error says why there can be none.
 	Opens(m Method, t float64, y []float64) error
-	// Over tells that what is evaluated next belongs to the step from t to t1, or where these are the same, behind t.
+	// Over tells that what is evaluated next belongs to the step from t to t1, or if these are the same, behind t.
 	Over(t, t1 float64)
 	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
 	// behind t at which what it reads is not smooth. The error says that steps cannot be so short: they are no shorter
@@ -18,16 +18,14 @@ type Lagged interface {
 	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
 	// long, or as it is where that is 0.
 	Cut(tr *Step) (h float64, again bool)
-	// Made takes a step that was accepted, with its end and the rows of its dense output. It reports whether the
-	// right-hand side may be another one behind its end.
+	// Made takes an accepted step with its end and all rows. It reports whether the rates may be others behind it.
 	Made(s *Step, e End) (broke bool, err error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
 }
 
-// Remembers reports whether a run by methods of s can read its past from their dense output, which is of an order that
-// does not spoil theirs: what is read goes into the rates. Of implicit methods it makes the order that of the dense
-// output and one. Stages that lie beyond their step would read what no step has made yet.
+// Remembers reports whether a run by s can read its past: the order of the dense output does not spoil that of steps,
+// but makes that of implicit ones its own and one, and no stage reads beyond its step what no step has made yet.
 func (s *Spec) Remembers() bool {
 	if s.Members != nil {
 		return !slices.ContainsFunc(s.Members, func(m *Spec) bool { return !m.Remembers() })
@@ -63,9 +61,9 @@ func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
 func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
 	if r, ok := maker(m, s).(*implicitRungeKutta); ok {
 		r.denseTangent(s, d, theta, kd, td, yd)
-		return
+	} else {
+		maker(m, s).(*rungeKutta).denseTangent(s, d, theta, kd, td, yd)
 	}
-	maker(m, s).(*rungeKutta).denseTangent(s, d, theta, kd, td, yd)
 }
 
 // SeedsOf returns what InterpolatePull of m keeps for the Pull of s. Who takes it makes Sown false.

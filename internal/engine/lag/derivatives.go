@@ -65,7 +65,7 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 		if step == ofPresent {
 			copy(x.xd, yd[:x.n*l])
 		} else {
-			x.stateTangent(step, theta)
+			stateTangent(x, step, theta)
 		}
 		for _, c := range r.reads {
 			k := i - c.first
@@ -86,7 +86,7 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 }
 
 // stateTangent makes x.xd the tangent of the state at theta of a step, at a time that moves by x.td.
-func (x *Worker) stateTangent(step int, theta float64) {
+func stateTangent(x *Worker, step int, theta float64) {
 	r, l := x.rec, x.l
 	switch {
 	case step < 0:
@@ -112,6 +112,11 @@ func (x *Worker) stateTangent(step int, theta float64) {
 // Push implements solvers.TangentField.
 func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
+}
+
+// PushJacobian implements solvers.TangentJacobianField.
+func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
+	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
 }
 
 // GuardPush implements solvers.TangentSystem.
@@ -298,6 +303,13 @@ func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	copy(yb, x.yb[:x.n*x.l])
 }
 
+// PullJacobian implements solvers.CotangentJacobianField.
+func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
+	x.pull(t, x.yb, tb)
+	copy(yb, x.yb[:x.n*x.l])
+}
+
 // adding has f add to cotangents of (y, lags), those of y being yb, and transposes the reading of the lags.
 func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64)) {
 	clear(buffer)
@@ -338,7 +350,7 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 type leap struct{ gap, delay int }
 
 // leaps returns the images of jumps that are at t.
-func (x *Worker) leapsAt(t float64) (list []leap) {
+func leapsAt(x *Worker, t float64) (list []leap) {
 	r := x.rec
 	for j := range r.gaps {
 		if !r.gaps[j].jump {
@@ -354,7 +366,7 @@ func (x *Worker) leapsAt(t float64) (list []leap) {
 }
 
 // difference writes f before the jumps at t minus f behind them.
-func (x *Worker) difference(t float64, y []float64) []float64 {
+func difference(x *Worker, t float64, y []float64) []float64 {
 	z := x.w.Size()
 	var k [2][]float64
 	mid, later := x.mid, x.later
@@ -374,8 +386,8 @@ func (x *Worker) difference(t float64, y []float64) []float64 {
 func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
 	x.crossPush(t, y, td, yd, fd)
-	for _, p := range x.leapsAt(t) {
-		diff := x.difference(t, y)
+	for _, p := range leapsAt(x, t) {
+		diff := difference(x, t, y)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			dt := x.dd[at+j] - td[j]
@@ -414,8 +426,8 @@ func (x *Worker) Jumped(after int, td []float64) {
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
 	defer x.crossPull(t, y, yb, fb, tb)
-	for _, p := range x.leapsAt(t) {
-		diff := x.difference(t, y)
+	for _, p := range leapsAt(x, t) {
+		diff := difference(x, t, y)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			var c float64

@@ -37,7 +37,7 @@ func TestDiscretes(t *testing.T) {
 	for range max(*models/4, 1) {
 		text := fmt.Sprintf(switched, u(0.4, 1), u(-1, 1), u(0.3, 1.7), u(0.6, 1.7), u(0.2, 2), u(0.3, 3), u(-1, 1),
 			u(0.5, 1.5), u(0.1, 0.5))
-		states := strings.NewReplacer("discrete d =", "state d =", "discrete u = c", "state u = c\nd' = [0, 0]\nu' = 0").
+		states := strings.NewReplacer("discrete d", "state d", "discrete u = c", "state u = c\nd' = [0, 0]\nu' = 0").
 			Replace(text)
 		method := methods[r.IntN(len(methods))]
 		var want map[string]expected

@@ -201,7 +201,7 @@ func (r *Record) close(t float64) float64 {
 }
 
 // edge returns the gap that a delay which reads s in its region has left it by, and by how much; -1 for none.
-func (x *Worker) edge(i int, s float64) (gap int, by float64) {
+func edge(x *Worker, i int, s float64) (gap int, by float64) {
 	r, region := x.rec, x.reg[i]
 	if region+1 < len(r.gaps) && s > r.gaps[region+1].t {
 		return region + 1, s - r.gaps[region+1].t
@@ -253,7 +253,7 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 		lo := 0.0
 		for k := 1; k <= samples; k++ {
 			hi := float64(k) / samples
-			gap, by := x.edge(i, read(i, hi))
+			gap, by := edge(x, i, read(i, hi))
 			if gap < 0 || by <= tol && k == samples || x.rec.guarded(i, gap) {
 				lo = hi
 				continue
@@ -335,7 +335,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 			return false, &Error{T: s.T1, Lag: r.lagOf(i), Message: fmt.Sprintf(
 				"the delay is %v here; a delay is not negative: what is read lies in the past", tau)}
 		}
-		gap, by := x.edge(i, s.T1-tau)
+		gap, by := edge(x, i, s.T1-tau)
 		if up := x.reg[i] + 1; gap < 0 && up < len(r.gaps) && s.T1-tau >= r.gaps[up].t-tol {
 			gap = up // rounding has kept it from being met
 		}

@@ -132,7 +132,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 // conditions returns an error if what is read jumps at t, and a condition of an event or a mode with it: that would
 // happen at a time which no root tells.
 func (x *Worker) conditions(t float64, y []float64) error {
-	if len(x.leapsAt(t)) == 0 {
+	if len(leapsAt(x, t)) == 0 {
 		return nil
 	}
 	guards := x.w.Guards()
