@@ -719,7 +719,7 @@ func (l *LaneRuns) sow(step solvers.LaneStepper, lane, n int) {
 		return
 	}
 	s.loaded = -1
-	seeds := s.method.(solvers.Seeded).Seeds(&s.dense)
+	seeds := solvers.SeedsOf(s.method, &s.dense)
 	step.Sow(lane, n, seeds)
 	seeds.Sown = false
 }

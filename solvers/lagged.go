@@ -1,60 +1,81 @@
 package solvers
 
-// Lagged is a System whose functions read states at earlier times. It keeps a record of the run, from which it reads
-// them: what it is told of here is all that it needs for that.
-//
-// Which piece of the record is read is decided for a whole step, so that nothing depends on which side of a jump a
-// rounded time lies.
+import "slices"
+
+// Lagged is a System whose functions read states at earlier times, from a record of the run. What it is told of here is
+// all that it needs for that. Which piece of the record is read is decided for a whole step, so that nothing depends on
+// which side of a jump a rounded time lies.
 type Lagged interface {
 	System
 	// Opens begins a record: of a run by m from state y at t. The error says why there can be none.
 	Opens(m Method, t float64, y []float64) error
-	// Over tells that what is evaluated next belongs to the step from t to t1. Where both are the same, it belongs to
-	// what comes behind t.
+	// Over tells that what is evaluated next belongs to the step from t to t1, or if these are the same, behind t.
 	Over(t, t1 float64)
 	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
-	// behind t at which a step is to end, since what it reads is not smooth there. The error says that steps cannot be
-	// so short: they are no shorter than least, or all as long as fixed unless that is 0.
+	// behind t at which what it reads is not smooth. The error says that steps cannot be so short: they are no shorter
+	// than least, or all as long as fixed unless that is 0.
 	Next(t, fixed, least float64) (longest, stop float64, err error)
 	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
 	// long, or as it is where that is 0.
 	Cut(tr *Step) (h float64, again bool)
-	// Made takes a step that was accepted, with its end and the rows of its dense output. It reports whether the
-	// right-hand side may be another one behind its end.
+	// Made takes an accepted step with its end and all rows. It reports whether the rates may be others behind it.
 	Made(s *Step, e End) (broke bool, err error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
 }
 
-// Remembering is an Interpolant whose dense output can be pushed when other steps have been pushed meanwhile, and
-// pulled while another step is.
-type Remembering interface {
-	Interpolant
-	Seeded
-	// Tangents returns the tangents of the rows of K of the last Push, of s with d. They are overwritten later.
-	Tangents(f TangentField, s *Step, d *StepTangent) []float64
-	// RecallPush is InterpolatePush of a step of which Tangents returned kd.
-	RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64)
-}
-
-// Remembers reports whether methods of s are Remembering, and their dense output is of an order that does not spoil
-// theirs: what is read from it goes into the rates.
+// Remembers reports whether a run by s can read its past: the order of the dense output does not spoil that of steps,
+// but makes that of implicit ones its own and one, and no stage reads beyond its step what no step has made yet.
 func (s *Spec) Remembers() bool {
-	m := s.New(Size{N: 1}, 0)
-	_, able := m.(Remembering)
-	i := m.Info()
-	return able && i.DenseOrder >= i.Order-1
+	if s.Members != nil {
+		return !slices.ContainsFunc(s.Members, func(m *Spec) bool { return !m.Remembers() })
+	}
+	switch m := s.New(Size{N: 1}, 0).(type) {
+	case *rungeKutta:
+		return m.info.DenseOrder >= m.info.Order-1
+	case *implicitRungeKutta:
+		return !s.Can.Has(SplitRates) && slices.Max(m.c) <= 1 && 2*m.info.DenseOrder >= m.info.Order
+	}
+	return false
 }
 
-// Tangents implements Remembering.
-func (r *rungeKutta) Tangents(f TangentField, s *Step, d *StepTangent) []float64 {
+// maker returns the method that made s.
+func maker(m Method, s *Step) Method {
+	if c, ok := m.(*switching); ok {
+		return c.members[s.Member]
+	}
+	return m
+}
+
+// Tangents returns the tangents of the rows of K of the last Push of m, of s with d. They are overwritten later.
+func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
+	r, explicit := maker(m, s).(*rungeKutta)
+	if !explicit {
+		return maker(m, s).(*implicitRungeKutta).push.kd
+	}
 	r.readyKept(f, s, d)
 	return r.dense.kd
 }
 
-// RecallPush implements Remembering.
-func (r *rungeKutta) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
-	r.denseTangent(s, d, theta, kd, td, yd)
+// RecallPush is InterpolatePush of a step of m of which Tangents returned kd, when others have been pushed meanwhile.
+func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
+	if r, ok := maker(m, s).(*implicitRungeKutta); ok {
+		r.denseTangent(s, d, theta, kd, td, yd)
+	} else {
+		maker(m, s).(*rungeKutta).denseTangent(s, d, theta, kd, td, yd)
+	}
+}
+
+// SeedsOf returns what InterpolatePull of m keeps for the Pull of s. Who takes it makes Sown false.
+func SeedsOf(m Method, s *Step) *Seeds {
+	switch r := maker(m, s).(type) {
+	case *implicitRungeKutta:
+		return &r.pull.seeds
+	case *rosenbrock:
+		return &r.pull.seeds
+	default:
+		return &r.(*rungeKutta).dense.seeds
+	}
 }
 
 // aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of

@@ -213,6 +213,3 @@ func (r *rosenbrock) outerRun(s *Step, jb, v []float64, h float64, x *entryRun) 
 func (r *rosenbrock) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
 	r.sow(&r.pull.seeds, 1+r.stages, s, theta, w, tb)
 }
-
-// Seeds implements Seeded.
-func (r *rosenbrock) Seeds(*Step) *Seeds { return &r.pull.seeds }

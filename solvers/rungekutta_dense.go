@@ -82,9 +82,6 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	}
 }
 
-// Seeds implements Seeded.
-func (r *rungeKutta) Seeds(*Step) *Seeds { return &r.dense.seeds }
-
 // InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
 // time, yd[N] = Σ β'_i(θ) k_i. At the ends this is the slope of this step, which may differ from that of its
 // neighbour.

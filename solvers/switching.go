@@ -121,9 +121,6 @@ func (c *switching) InterpolatePull(f CotangentField, s *Step, theta float64, w,
 	c.members[s.Member].(Interpolant).InterpolatePull(f, s, theta, w, tb)
 }
 
-// Seeds implements Seeded.
-func (c *switching) Seeds(s *Step) *Seeds { return c.members[s.Member].(Seeded).Seeds(s) }
-
 // PullPush implements SecondMethod.
 func (c *switching) PullPush(f SecondField, s *Step, d *StepTangent, b *StepSecond) {
 	c.members[s.Member].(SecondMethod).PullPush(f, s, d, b)

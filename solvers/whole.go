@@ -134,13 +134,6 @@ type Sample struct {
 	Drift Terms
 }
 
-// Seeded is an Interpolant whose steps can be transposed by others, with what InterpolatePull keeps.
-type Seeded interface {
-	Interpolant
-	// Seeds returns what InterpolatePull keeps for the Pull of s. Who takes it makes Sown false.
-	Seeds(s *Step) *Seeds
-}
-
 // Seeds are the cotangents of what was read within a step, which Pull takes in, for L lanes. Pull of a method with an
 // Arithmetic computes the cotangent of row i of K as H·(K_i + 1·SeededAt[i]). T is added to the cotangent of T0 before
 // those of the stages are, H to that of the length, and Y0 to that of Y0 at the end.

@@ -17,6 +17,9 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	some := func(t *tape.Tape) bool {
 		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
 	}
+	if slices.ContainsFunc(c.Model.Lags, func(l *model.Lag) bool { return l.State == s }) {
+		return false
+	}
 	parts := []*tape.Tape{c.Rates, c.Delays, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}
 	if slices.ContainsFunc(parts, some) {
 		return false
@@ -35,13 +38,18 @@ func (c *Compiled) Inert(s *model.Symbol) bool {
 	return true
 }
 
-// LagInputs lists what n is made of, where that is a state at earlier times: the state, and what the delay reads.
+// LagInputs lists what n is made of, where that is a state or a discrete at earlier times: that, and what the delay
+// reads.
 func (c *Compiled) LagInputs(n Name) (list []Name) {
 	for _, l := range c.Model.Lags {
 		if n.Role != State || n.Of != l.Value.Name {
 			continue
 		}
-		list = append(list, State.Called(l.State.Name), Discrete.Called(l.Delay.Name))
+		of := State
+		if l.State.Kind == model.DiscreteSymbol {
+			of = Discrete
+		}
+		list = append(list, of.Called(l.State.Name), Discrete.Called(l.Delay.Name))
 		if l.Moves {
 			for _, in := range c.Delays.Inputs {
 				list = append(list, MustName(in.Name))

@@ -39,9 +39,9 @@ type Algebra struct {
 	Lags []*Lag
 }
 
-// Lag is a state at earlier times, delay(State, tau). Value has the elements of State once for each delay, one after
-// the other. Delay holds the delays: a hidden discrete, which starts at what was written and stays. Where the delay
-// moves with time or the state, it is no discrete of the model, and its Value is what the delay is at each time.
+// Lag is a state or a discrete at earlier times, delay(State, tau). Value has its elements once for each delay, one
+// after the other. Delay holds the delays: a hidden discrete, which starts at what was written and stays. Where the
+// delay moves with time or the state, it is no discrete of the model, and its Value is what the delay is at each time.
 type Lag struct {
 	Value, State, Delay *Symbol
 	Moves               bool

@@ -1,5 +1,6 @@
 // Package earlier makes of `delay(e, tau)` what the rest of the program knows: expressions of the present and of lags,
-// which are states at earlier times. All that e reads is read at t - tau: states become lags, the time t - tau. Where a
+// which are states and discretes at earlier times. All that e reads is read at t - tau: states become lags, the time
+// t - tau. Where a
 // state has a past of its own, that stands in its place before the start, under a condition of time: what it jumps by
 // at the start comes back at a time that is found, and differentiated, as those of other conditions are.
 package earlier
@@ -68,7 +69,7 @@ func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
 		switch r.Sym.Kind {
 		case model.TimeSymbol:
 			return then
-		case model.StateSymbol:
+		case model.StateSymbol, model.DiscreteSymbol:
 			x := m.read(r.Sym, delay, indices, then, at)
 			if x == nil {
 				bad = m.Fault(at, "%s has shape %s, and with the loop variables of the delay that is more than %d axes",
@@ -101,21 +102,19 @@ func (m *Maker) cannot(e model.Expr, at source.Span) (bad model.Expr) {
 			case s.Kind == model.TimeSymbol:
 				changes = true
 			case s.Kind == model.AlgSymbol:
-				bad = m.Fault(at, "%q is an algebraic unknown, and delay takes states, time and what is made of them; "+
-					"the rest is not part of the language yet", s.Name)
-			case s.Kind == model.DiscreteSymbol && !slices.Contains(m.Delays, s):
-				bad = m.Fault(at, "%q is a discrete, and delay takes states, time and what is made of them; a state "+
-					"that events set, with the equation %s' = 0, has earlier values", s.Name, s.Name)
-			case s.Kind == model.DiscreteSymbol, m.lagged(s):
+				bad = m.Fault(at, "%q is an algebraic unknown, and delay takes states, discretes, time and what is "+
+					"made of them; the rest is not part of the language yet", s.Name)
+			case slices.Contains(m.Delays, s), m.lagged(s):
 				bad = m.Fault(at, "this is delayed already: write delay(x, a + b) for x at t - (a + b)")
-			case s.Kind == model.StateSymbol:
+			case s.Kind == model.StateSymbol, s.Kind == model.DiscreteSymbol:
 				changes = true
 			}
 		}
 		return true
 	}, e)
 	if bad == nil && !changes {
-		return m.Fault(at, "this does not change along the run; delay takes states and what is made of them")
+		return m.Fault(at, "this does not change along the run; delay takes states, discretes and what is made of "+
+			"them")
 	}
 	return bad
 }

@@ -2,6 +2,7 @@ package lag
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
@@ -10,7 +11,7 @@ import (
 
 // SetTangent implements solvers.TangentSystem.
 func (x *Worker) SetTangent(pd []float64) {
-	x.kept = x.kept[:0]
+	x.kept, x.sets = x.kept[:0], x.sets[:0]
 	clear(x.yd0)
 	clear(x.dd)
 	x.w.SetTangent(pd)
@@ -26,7 +27,10 @@ func (x *Worker) EnterPush(dd []float64) {
 func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) { x.w.StartPush(t0, td, yd, dd) }
 
 // Begins implements sens.PastPusher.
-func (x *Worker) Begins(yd []float64) { copy(x.yd0, yd) }
+func (x *Worker) Begins(yd []float64) {
+	copy(x.yd0, yd)
+	x.sets = append(x.sets[:0], slices.Clone(x.dd))
+}
 
 // Keep implements sens.PastPusher.
 func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solvers.Step, d *solvers.StepTangent) {
@@ -35,7 +39,7 @@ func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 	}
 	var kd []float64
 	if s.H > 0 {
-		kd = append(kd, m.(solvers.Remembering).Tangents(f, s, d)...)
+		kd = append(kd, solvers.Tangents(plain(m), f, s, d)...)
 	}
 	own := func(v []float64) []float64 { return append([]float64(nil), v...) }
 	x.kept[i] = keptTangent{solvers.StepTangent{T0: own(d.T0), H: own(d.H), Y0: own(d.Y0), Y1: own(d.Y1)}, kd}
@@ -61,11 +65,20 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 		if step == ofPresent {
 			copy(x.xd, yd[:x.n*l])
 		} else {
-			x.stateTangent(step, theta)
+			stateTangent(x, step, theta)
 		}
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
-				copy(out[(c.to+k*c.len)*l:][:c.len*l], x.xd[c.from*l:])
+			k := i - c.first
+			if k < 0 || k >= c.n {
+				continue
+			}
+			to := out[(c.to+k*c.len)*l:][:c.len*l]
+			if !c.discrete {
+				copy(to, x.xd[c.from*l:])
+			} else if g := 1 + r.holder(regionOf(x, i)); g < len(x.sets) && x.sets[g] != nil {
+				copy(to, x.sets[g][c.from*l:])
+			} else {
+				clear(to)
 			}
 		}
 	}
@@ -73,7 +86,7 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 }
 
 // stateTangent makes x.xd the tangent of the state at theta of a step, at a time that moves by x.td.
-func (x *Worker) stateTangent(step int, theta float64) {
+func stateTangent(x *Worker, step int, theta float64) {
 	r, l := x.rec, x.l
 	switch {
 	case step < 0:
@@ -85,7 +98,7 @@ func (x *Worker) stateTangent(step int, theta float64) {
 		}
 	case step < len(x.kept) && x.kept[step].kd != nil:
 		k := &x.kept[step]
-		x.method.RecallPush(&r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
+		solvers.RecallPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
 	default: // nothing moves there yet
 		x.state(step, theta)
 		for e, v := range x.slope {
@@ -101,6 +114,11 @@ func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
 }
 
+// PushJacobian implements solvers.TangentJacobianField.
+func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
+	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
+}
+
 // GuardPush implements solvers.TangentSystem.
 func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	x.w.GuardPush(i, t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), rd)
@@ -108,14 +126,14 @@ func (x *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 
 // AffectPush implements solvers.TangentSystem.
 func (x *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
-	x.loose(func() {
+	apart(x, t, func() {
 		x.w.AffectPush(f, t, x.extend(t, ym, x.y), dm, td, x.push(t, td, ymd, x.yd), dmd, ypd, dpd)
 	})
 }
 
 // ObservePush implements sens.TangentObjectives.
 func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	x.loose(func() {
+	apart(x, pt.T, func() {
 		p := x.pointed(pt)
 		yd := x.push(pt.T, td, ypd, x.yd)
 		x.taus(pt.T, pt.Ym)
@@ -127,6 +145,9 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 func (x *Worker) Begin(rows [][]float64) {
 	clear(x.db)
 	clear(x.yb0)
+	for _, v := range x.held {
+		clear(v)
+	}
 	for _, s := range x.seeds {
 		if s != nil {
 			s.Sown = false
@@ -158,7 +179,10 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 	for i, from := range r.delays {
 		some := false
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
+			k := i - c.first
+			if k >= 0 && k < c.n && c.discrete {
+				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], yb[(c.to+k*c.len)*l:][:c.len*l])
+			} else if k >= 0 && k < c.n {
 				for _, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
 					some = some || v != 0
 				}
@@ -169,7 +193,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 		}
 		clear(x.xb)
 		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
+			if k := i - c.first; k >= 0 && k < c.n && !c.discrete {
 				for e, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
 					x.xb[c.from*l+e] += v
 				}
@@ -198,6 +222,22 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 	}
 }
 
+// heldAt returns the cotangents of the discretes that a gap set, -1 for the start.
+func heldAt(x *Worker, gap int) []float64 {
+	for len(x.held) < gap+2 {
+		x.held = append(x.held, make([]float64, len(x.db)))
+	}
+	return x.held[1+gap]
+}
+
+// unhold adds the cotangents of the discretes that a gap set, all reads of which have been transposed.
+func unhold(x *Worker, gap int) {
+	if 1+gap < len(x.held) {
+		add(x.db, x.held[1+gap])
+		clear(x.held[1+gap])
+	}
+}
+
 // statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
 // time to x.sb.
 func (x *Worker) statePull(step int, theta float64) {
@@ -211,7 +251,7 @@ func (x *Worker) statePull(step int, theta float64) {
 			x.seeds = append(x.seeds, nil)
 		}
 		s := &r.steps[step]
-		at := x.method.Seeds(s)
+		at := solvers.SeedsOf(x.method, s)
 		was := *at
 		if x.seeds[step] == nil {
 			x.seeds[step] = &solvers.Seeds{}
@@ -230,7 +270,7 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 	}
 	copy(s.K, x.rec.steps[i].K)
 	s.Dense = true
-	from, to := x.seeds[i], m.(solvers.Remembering).Seeds(s)
+	from, to := x.seeds[i], solvers.SeedsOf(plain(m), s)
 	if !to.Sown {
 		*from, *to = *to, *from
 		from.Sown = false
@@ -253,11 +293,19 @@ func (x *Worker) Initial(yb []float64) {
 		yb[i] += v
 	}
 	clear(x.yb0)
+	unhold(x, -1)
 }
 
 // Pull implements solvers.CotangentField.
 func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
+	x.pull(t, x.yb, tb)
+	copy(yb, x.yb[:x.n*x.l])
+}
+
+// PullJacobian implements solvers.CotangentJacobianField.
+func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
 	x.pull(t, x.yb, tb)
 	copy(yb, x.yb[:x.n*x.l])
 }
@@ -279,7 +327,7 @@ func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 // AffectPull implements solvers.CotangentSystem.
 func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	clear(ymb)
-	x.loose(func() {
+	apart(x, t, func() {
 		ye := x.extend(t, ym, x.y)
 		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
 	})
@@ -287,7 +335,7 @@ func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 
 // ObservePull implements sens.CotangentObjectives.
 func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	x.loose(func() {
+	apart(x, pt.T, func() {
 		p := x.pointed(pt)
 		clear(x.ymb)
 		x.taus(pt.T, pt.Yp)
@@ -302,7 +350,7 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 type leap struct{ gap, delay int }
 
 // leaps returns the images of jumps that are at t.
-func (x *Worker) leapsAt(t float64) (list []leap) {
+func leapsAt(x *Worker, t float64) (list []leap) {
 	r := x.rec
 	for j := range r.gaps {
 		if !r.gaps[j].jump {
@@ -318,7 +366,7 @@ func (x *Worker) leapsAt(t float64) (list []leap) {
 }
 
 // difference writes f before the jumps at t minus f behind them.
-func (x *Worker) difference(t float64, y []float64) []float64 {
+func difference(x *Worker, t float64, y []float64) []float64 {
 	z := x.w.Size()
 	var k [2][]float64
 	mid, later := x.mid, x.later
@@ -338,8 +386,8 @@ func (x *Worker) difference(t float64, y []float64) []float64 {
 func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
 	x.crossPush(t, y, td, yd, fd)
-	for _, p := range x.leapsAt(t) {
-		diff := x.difference(t, y)
+	for _, p := range leapsAt(x, t) {
+		diff := difference(x, t, y)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			dt := x.dd[at+j] - td[j]
@@ -363,9 +411,14 @@ func (x *Worker) Jumped(after int, td []float64) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
 	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after == after {
-			copy(x.times[j], td)
+		if x.rec.gaps[j].after != after {
+			continue
 		}
+		copy(x.times[j], td)
+		for len(x.sets) < j+2 {
+			x.sets = append(x.sets, nil)
+		}
+		x.sets[1+j] = slices.Clone(x.dd)
 	}
 }
 
@@ -373,8 +426,8 @@ func (x *Worker) Jumped(after int, td []float64) {
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
 	defer x.crossPull(t, y, yb, fb, tb)
-	for _, p := range x.leapsAt(t) {
-		diff := x.difference(t, y)
+	for _, p := range leapsAt(x, t) {
+		diff := difference(x, t, y)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			var c float64
@@ -396,10 +449,9 @@ func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 func (x *Worker) Jump(after int, tb []float64) {
 	for j := range x.rec.gaps {
 		if x.rec.gaps[j].after == after {
-			for k, v := range x.times[j] {
-				tb[k] += v
-			}
+			add(tb, x.times[j])
 			clear(x.times[j])
+			unhold(x, j)
 		}
 	}
 }

@@ -74,3 +74,9 @@ func (f *forwards) Pulls(s *sens.Site) bool { return f.w.Pulls(s) }
 
 // ValuesPush implements sens.TangentObjectives.
 func (f *forwards) ValuesPush(functionals, fd, psid []float64) { f.w.ValuesPush(functionals, fd, psid) }
+
+// Jacobian implements solvers.JacobianField: what was read of the past does not move with the state.
+func (f *forwards) Jacobian() *solvers.Jacobian { return f.w.Jacobian() }
+
+// Prices implements solvers.Priced.
+func (f *forwards) Prices() (rates, jacobian float64) { return f.w.Prices() }

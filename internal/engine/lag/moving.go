@@ -125,8 +125,17 @@ func (x *Worker) enterStep(i int) {
 	}
 }
 
+// apart has f evaluate something at the time t, outside of any step: what is read there is what it was before a jump
+// that comes back at t.
+func apart(x *Worker, t float64, f func()) {
+	mid, later := x.mid, x.later
+	x.mid, x.later = t, false
+	loose(x, f)
+	x.mid, x.later = mid, later
+}
+
 // loose has f evaluate something at a time of its own, outside of any step.
-func (x *Worker) loose(f func()) {
+func loose(x *Worker, f func()) {
 	if x.rec.moving == 0 {
 		f()
 		return
@@ -145,7 +154,7 @@ const (
 )
 
 // locateMoving returns the step that a delay that moves reads at t, and where in it.
-func (x *Worker) locateMoving(i int, t float64) (step int, theta float64) {
+func locateMoving(x *Worker, i int, t float64) (step int, theta float64) {
 	r, s := x.rec, t-x.tau[i]
 	region := x.reg[i]
 	if region < 0 {
@@ -192,7 +201,7 @@ func (r *Record) close(t float64) float64 {
 }
 
 // edge returns the gap that a delay which reads s in its region has left it by, and by how much; -1 for none.
-func (x *Worker) edge(i int, s float64) (gap int, by float64) {
+func edge(x *Worker, i int, s float64) (gap int, by float64) {
 	r, region := x.rec, x.reg[i]
 	if region+1 < len(r.gaps) && s > r.gaps[region+1].t {
 		return region + 1, s - r.gaps[region+1].t
@@ -244,7 +253,7 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 		lo := 0.0
 		for k := 1; k <= samples; k++ {
 			hi := float64(k) / samples
-			gap, by := x.edge(i, read(i, hi))
+			gap, by := edge(x, i, read(i, hi))
 			if gap < 0 || by <= tol && k == samples || x.rec.guarded(i, gap) {
 				lo = hi
 				continue
@@ -326,7 +335,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 			return false, &Error{T: s.T1, Lag: r.lagOf(i), Message: fmt.Sprintf(
 				"the delay is %v here; a delay is not negative: what is read lies in the past", tau)}
 		}
-		gap, by := x.edge(i, s.T1-tau)
+		gap, by := edge(x, i, s.T1-tau)
 		if up := x.reg[i] + 1; gap < 0 && up < len(r.gaps) && s.T1-tau >= r.gaps[up].t-tol {
 			gap = up // rounding has kept it from being met
 		}

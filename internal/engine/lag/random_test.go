@@ -124,6 +124,8 @@ objective area = integral(delay(x, tau))
 objective late = final(delay(x, tau)) + sum_at([%v], delay(x, rho))
 `
 
+var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
+
 var linearObjectives = []string{"final", "half", "area", "late"}
 
 // TestRandom compares linear equations with the method of steps, two delays, a past that jumps and events: values,
@@ -158,7 +160,7 @@ func TestRandom(t *testing.T) {
 				want[of].by[name] = d[i]
 			}
 		}
-		method := []string{"tsit5", "dopri5", "dop853", "vern7"}[r.IntN(4)]
+		method := methods[r.IntN(len(methods))]
 		for _, mode := range []string{"adjoint", "tangent"} {
 			s, err := model.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
 				{Key: "solver.rtol", Value: "1e-11"},

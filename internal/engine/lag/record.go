@@ -26,6 +26,7 @@ type read struct {
 	first     int // delay, of Record.delays
 	n         int // delays
 	past      bool
+	discrete  bool // from counts in the discretes
 }
 
 // source says where a delay comes from: an element of the discretes, or of the delays that move.
@@ -40,6 +41,8 @@ type gap struct {
 	after int  // the step at whose end it is, -1 at the start
 	jump  bool // the state jumps there
 	order int  // of the first derivative of a state that jumps there
+	set   int  // the last gap up to here at which discretes may have changed, -1 for none
+	d     []float64
 }
 
 // stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
@@ -58,10 +61,10 @@ type Record struct {
 	moving int      // elements of delays that move
 	spans  []*model.Lag
 
-	y0    []float64 // the state at the start, before anything happens there
-	start float64
-	steps []solvers.Step
-	gaps  []gap
+	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
+	start  float64
+	steps  []solvers.Step
+	gaps   []gap
 
 	deepest int // order up to which stops are followed
 	stops   []stop
@@ -81,6 +84,9 @@ func NewRecord(m *model.Model) *Record {
 	}
 	for _, l := range m.Lags {
 		x := read{from: states[l.State], len: l.State.Type.Shape.Size(), to: r.n + r.lags}
+		if x.discrete = l.State.Kind == model.DiscreteSymbol; x.discrete {
+			x.from = discretes[l.State]
+		}
 		x.n = l.Delay.Type.Shape.Size()
 		x.past = l.Past
 		s := source{discretes[l.Delay], l.Moves}
@@ -116,8 +122,8 @@ func places(list []*model.Symbol) map[*model.Symbol]int {
 // opens begins the record of a run by a method with info from y at t, with discretes d.
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
-	r.y0 = append(r.y0[:0], y...)
-	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1}), r.stops[:0]
+	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
+	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1}), r.stops[:0]
 	r.deepest = max(info.Order, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
@@ -242,7 +248,31 @@ func (r *Record) parts(t float64, jump bool, order int) {
 		last.order = min(last.order, order)
 		return
 	}
-	r.gaps = append(r.gaps, gap{t, after, jump, order})
+	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, set: r.gaps[len(r.gaps)-1].set})
+}
+
+// changes reports whether any discrete that is read later differs in d from what it was.
+func (r *Record) changes(was, d []float64) (jump bool) {
+	for _, c := range r.reads {
+		jump = jump || c.discrete && !slices.Equal(was[c.from:][:c.len], d[c.from:][:c.len])
+	}
+	return jump
+}
+
+// holder returns the gap that set the discretes of a region, -1 for the start.
+func (r *Record) holder(region int) int {
+	if region < 0 {
+		return -1
+	}
+	return r.gaps[region].set
+}
+
+// held returns the discretes of a region.
+func (r *Record) held(region int) []float64 {
+	if g := r.holder(region); g >= 0 {
+		return r.gaps[g].d
+	}
+	return r.d0
 }
 
 // nothing reports whether steps from to to have no length.

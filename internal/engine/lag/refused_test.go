@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 		{text: begin + "let z = delay(x, y - 1)\nobjective K = integral(z)", want: "a delay is not negative"},
 		{text: begin + "objective K = final(delay(delay(x, 1), 1))", want: "this is delayed already"},
 		{text: begin + "objective K = final(delay(k, 1))", want: "this does not change along the run"},
-		{text: begin + "discrete d = 1\nobjective K = final(delay(d, 1))", want: `"d" is a discrete`},
+		{text: begin + "discrete d = 1\npast d = 2\nobjective K = final(delay(d, 1))", want: "states have a past"},
 		{text: begin + "objective K = delay(x, 1)", want: "an objective has no earlier values"},
 		{text: begin + "objective K = max_over(x)", want: "max_over does not go with delays yet"},
 		{text: begin + "objective K = steady(x)", want: "a steady state does not go with delays yet"},

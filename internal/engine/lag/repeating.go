@@ -12,24 +12,32 @@ const repeats = 100
 // repeating makes steps that may read themselves: each is made again until it reads what it makes. Its tangent and
 // transpose are those of what is made in the end: they are repeated likewise, as the sum of a series.
 type repeating struct {
-	solvers.Remembering
+	solvers.Interpolant
 	x *Worker
 }
 
 // Method returns m as it makes the steps of x, and differentiates them.
 func (x *Worker) Method(m solvers.Method) solvers.Method {
-	able, ok := m.(solvers.Remembering)
+	able, ok := m.(solvers.Interpolant)
 	if x.rec.moving == 0 || !ok {
 		return m
 	}
 	return &repeating{able, x}
 }
 
+// plain returns m without what repeats its steps.
+func plain(m solvers.Method) solvers.Method {
+	if r, ok := m.(*repeating); ok {
+		return r.Interpolant
+	}
+	return m
+}
+
 // Step implements solvers.Method.
 func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	x := m.x
 	x.own, x.self = nil, false
-	m.Remembering.Step(f, s, reuse)
+	m.Interpolant.Step(f, s, reuse)
 	if !x.self || s.H == 0 {
 		return
 	}
@@ -39,10 +47,10 @@ func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	for pass := range repeats {
 		own.Dense = false
 		own.K, own.Y1 = append(own.K[:0], s.K...), append(own.Y1[:0], s.Y1...)
-		m.Remembering.Interpolate(f, own, 0.5, x.x) // for its rows
+		m.Interpolant.Interpolate(f, own, 0.5, x.x) // for its rows
 		own.Dense = true
 		x.own, s.Dense = own, false
-		m.Remembering.Step(f, s, true)
+		m.Interpolant.Step(f, s, true)
 		change := 0.0
 		for i, k := range s.K[:m.Info().Stages*(z.N+z.Q)] {
 			e := i % (z.N + z.Q)
@@ -77,20 +85,20 @@ func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 func (m *repeating) Push(f solvers.TangentField, s *solvers.Step, d *solvers.StepTangent) {
 	x := m.x
 	if x.self = false; s.H == 0 { // it belongs to no step that reads anything
-		m.Remembering.Push(f, s, d)
+		m.Interpolant.Push(f, s, d)
 		return
 	}
 	if x.step < len(x.kept) {
 		x.kept[x.step].kd = nil
 	}
-	m.Remembering.Push(f, s, d)
+	m.Interpolant.Push(f, s, d)
 	if !x.self {
 		return
 	}
 	var old []float64
 	last := math.Inf(1)
 	for range repeats {
-		x.Keep(x.step, f, m.Remembering, s, d)
+		x.Keep(x.step, f, m.Interpolant, s, d)
 		kd := x.kept[x.step].kd
 		change := math.Inf(1)
 		if old != nil {
@@ -105,14 +113,14 @@ func (m *repeating) Push(f solvers.TangentField, s *solvers.Step, d *solvers.Ste
 		}
 		last = change
 		old = append(old[:0], kd...)
-		m.Remembering.Push(f, s, d)
+		m.Interpolant.Push(f, s, d)
 	}
 }
 
 // Pull implements solvers.Method.
 func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.StepCotangent) {
 	x := m.x
-	m.Remembering.Pull(f, s, c)
+	m.Interpolant.Pull(f, s, c)
 	i := x.step
 	if s.H == 0 || !sown(x, i) {
 		return
@@ -126,8 +134,8 @@ func (m *repeating) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.S
 		if !sown(x, i) || largest(x.seeds[i]) <= float64(0x1p-60*first) {
 			break
 		}
-		x.Sow(i, s, m.Remembering)
-		m.Remembering.Pull(f, s, c)
+		x.Sow(i, s, m.Interpolant)
+		m.Interpolant.Pull(f, s, c)
 		add(y0, c.Y0)
 		add(t0, c.T0)
 		if c.WantH {

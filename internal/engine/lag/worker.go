@@ -16,13 +16,14 @@ type Worker struct {
 	*forwards
 	w      *system.Worker
 	rec    *Record
-	method solvers.Remembering
+	method solvers.Interpolant
 	l      int // lanes
 	n      int // states
 
-	mid   float64 // of the step that is evaluated
-	later bool    // at a jump, what is behind it is read
-	d     []float64
+	from, till float64 // of the step that is evaluated
+	mid        float64 // of it
+	later      bool    // at a jump, what is behind it is read
+	d          []float64
 
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
@@ -36,7 +37,8 @@ type Worker struct {
 type tangents struct {
 	dd   []float64 // of the discretes
 	kept []keptTangent
-	yd0  []float64 // of the initial state
+	yd0  []float64   // of the initial state
+	sets [][]float64 // of the discretes, by the gap that set them and the start first
 	xd   []float64
 	td   []float64
 }
@@ -49,7 +51,8 @@ type keptTangent struct {
 
 // cotangents are those that a sweep backwards gathers.
 type cotangents struct {
-	db    []float64 // of delays
+	db    []float64   // of delays
+	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds []*solvers.Seeds
 	yb0   []float64   // of the initial state
 	times [][]float64 // of jumps
@@ -66,7 +69,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
 	}
-	x.method, _ = m.(solvers.Remembering)
+	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
@@ -76,7 +79,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 
 // Opens implements solvers.Lagged.
 func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
-	able, ok := m.(solvers.Remembering)
+	able, ok := plain(m).(solvers.Interpolant)
 	if !ok {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
@@ -86,6 +89,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 
 // Over implements solvers.Lagged.
 func (x *Worker) Over(t, t1 float64) {
+	x.from, x.till = t, t1
 	x.mid, x.later = t+float64(0.5*(t1-t)), !(t1 > t)
 	x.over(t, t1)
 }
@@ -128,7 +132,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 // conditions returns an error if what is read jumps at t, and a condition of an event or a mode with it: that would
 // happen at a time which no root tells.
 func (x *Worker) conditions(t float64, y []float64) error {
-	if len(x.leapsAt(t)) == 0 {
+	if len(leapsAt(x, t)) == 0 {
 		return nil
 	}
 	guards := x.w.Guards()
@@ -156,12 +160,14 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 	}
 	switch m.Kind {
 	case solvers.MarkFire:
-		jump := !slices.Equal(m.Ym, m.Yp)
+		jump := !slices.Equal(m.Ym, m.Yp) || x.rec.changes(m.Dm, m.Dp)
 		order := 0
 		if !jump {
 			order = 1
 		}
 		x.rec.parts(m.T, jump, order)
+		last := len(x.rec.gaps) - 1
+		x.rec.gaps[last].set, x.rec.gaps[last].d = last, append(x.rec.gaps[last].d[:0], m.Dp...)
 		x.rec.follow(m.T, order)
 	case solvers.MarkMode, solvers.MarkRemode:
 		x.rec.parts(m.T, false, 1)
@@ -182,13 +188,35 @@ func (x *Worker) Start(t0 float64, y, d []float64) {
 	copy(x.d, d)
 }
 
+// regionOf returns the part of the record that delay i reads.
+func regionOf(x *Worker, i int) int {
+	if x.rec.delays[i].moves {
+		return x.reg[i]
+	}
+	return x.rec.region(x.mid-x.tau[i], x.later)
+}
+
 // locate returns the step that delay i reads at t, and where in it.
 func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 	if x.rec.delays[i].moves {
-		return x.locateMoving(i, t)
+		return locateMoving(x, i, t)
 	}
 	tau := x.tau[i]
-	return x.rec.at(x.rec.region(x.mid-tau, x.later), t-tau)
+	step, theta = x.rec.at(regionOf(x, i), t-tau)
+	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
+		return before(x, step, t-tau) // rounding alone has it read what it makes
+	}
+	return step, theta
+}
+
+// before returns the last step before the present one that has a length, from step on, and where the time s is in it.
+func before(x *Worker, step int, s float64) (int, float64) {
+	for i := step; i >= 0; i-- {
+		if p := &x.rec.steps[i]; p.T < x.from && p.H > 0 {
+			return i, (s - p.T) / p.H
+		}
+	}
+	return ofStart, 0
 }
 
 // state makes x.x the state at theta of a step, and x.slope its slope.
@@ -211,8 +239,12 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 	r := x.rec
 	if len(r.gaps) == 0 { // before the run
 		for _, c := range r.reads {
+			from := y
+			if c.discrete {
+				from = x.d
+			}
 			for k := range c.n {
-				copy(y2[c.to+k*c.len:][:c.len], y[c.from:])
+				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
 			}
 		}
 		return y2
@@ -232,7 +264,11 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
-				copy(y2[c.to+k*c.len:][:c.len], x.x[c.from:])
+				from := x.x
+				if c.discrete {
+					from = r.held(regionOf(x, i))
+				}
+				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
 			}
 		}
 	}
@@ -242,9 +278,12 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 // Eval implements solvers.Field.
 func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.y), k) }
 
+// EvalJacobian implements solvers.JacobianField.
+func (x *Worker) EvalJacobian(t float64, y, j []float64) { x.w.EvalJacobian(t, x.extend(t, y, x.y), j) }
+
 // Choose implements solvers.System.
 func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
-	x.loose(func() { x.w.Choose(t, x.extend(t, y, x.y), kept, m) })
+	loose(x, func() { x.w.Choose(t, x.extend(t, y, x.y), kept, m) })
 }
 
 // GuardValues implements solvers.System.
@@ -254,18 +293,18 @@ func (x *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // Affect implements solvers.System.
 func (x *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
-	x.loose(func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
+	apart(x, t, func() { stop = x.w.Affect(f, t, x.extend(t, ym, x.y), dm, yp, dp) })
 	return stop
 }
 
 // Outputs writes the outputs at (t, y, d).
 func (x *Worker) Outputs(t float64, y, d, outputs []float64) {
-	x.loose(func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
+	apart(x, t, func() { x.w.Outputs(t, x.extend(t, y, x.y), d, outputs) })
 }
 
 // Observe implements sens.Objectives.
 func (x *Worker) Observe(pt *sens.Point, functionals []float64) {
-	x.loose(func() { x.w.Observe(x.pointed(pt), functionals) })
+	apart(x, pt.T, func() { x.w.Observe(x.pointed(pt), functionals) })
 }
 
 // pointer is a point with lags.

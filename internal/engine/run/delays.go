@@ -60,10 +60,6 @@ func along(w whole, m solvers.Method) solvers.Method {
 	return m
 }
 
-// usualDelayed and exactDelayed are the methods of runs that read their past. That with the dense output of the
-// highest order pays where tolerances are tight.
-const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
-
 // chooseForDelays makes the choices of a model with delays, and reports what does not go with them. Nothing that would
 // leave a delay out is let through.
 func chooseForDelays(r *Run, l *diag.List) {
@@ -77,12 +73,9 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	s := &r.settings
 	if s.Method == "" || s.Method == settings.Auto {
-		if s.Method = usualDelayed; s.Solver.RTol <= tight {
-			s.Method = exactDelayed
-		}
+		s.MethodOfPast()
 		r.asked.Method = s.Method
 	}
-	s.Stiff, r.asked.Stiff = nil, nil // implicit steps do not read the past yet
 	if s.Control == settings.ControlAuto {
 		s.Control = settings.ControlOff
 	}
@@ -109,6 +102,10 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
 	if len(model.MovingDelays(m.Lags)) > 0 {
+		s.Stiff = nil // implicit steps do not read what moves
+		if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
+			no("an implicit method where delays move with time or states", "leave the method out")
+		}
 		if len(m.Events) > 0 {
 			no("an event in a model whose delays move with time or states", "make the delay one of params")
 		}
@@ -131,8 +128,8 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if spec, err := s.Spec(); err == nil && !spec.Remembers() {
 		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
-			"dense output of an explicit method, of an order next to its own; write method = %s, or leave it out",
-			spec.Name, usualDelayed)
+			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
+			"radau9 for a stiff model", spec.Name)
 	}
 }
 

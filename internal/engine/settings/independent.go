@@ -73,6 +73,11 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	if other == "" {
 		other = judge
 	}
+	if s.Delayed && implicit(other) {
+		if other = stiffOfPast; s.Method == other {
+			other = otherStiffOfPast
+		}
+	}
 	if share = 1; other == s.Method {
 		share = sameMethod
 	} else {

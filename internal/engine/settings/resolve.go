@@ -37,7 +37,7 @@ const (
 // order. It reports mistakes to l.
 func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
-	s.Algebraic = m.Algebraic()
+	s.Algebraic, s.Delayed = m.Algebraic(), len(m.Lags) > 0
 	if len(m.Randoms) > 0 { // modes are sought and differentiated
 		s.rtol.all = ofPopulations
 	}

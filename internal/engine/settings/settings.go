@@ -82,6 +82,7 @@ type Settings struct {
 
 // said is what settings say of models of some kinds, and what has no field of its own.
 type said struct {
+	Delayed    bool // the model reads its past
 	Marginal   Marginal
 	rtol, atol tolerances // Solver has them for each state
 	others     []other    // of blocks that Settings knows nothing of
@@ -214,10 +215,37 @@ func (s *Settings) stiff(implicit string) []string {
 	switch {
 	case s.Solver.Fixed > 0 || s.Solver.Unbounded:
 		return nil
+	case s.Delayed:
+		return []string{ofPast(implicit)}
 	case s.States < manyStates:
 		return []string{implicit}
 	}
 	return []string{implicit, stabilized}
+}
+
+// The methods of runs that read their past: of high order inside steps, where tolerances are tight and for what is
+// stiff.
+const (
+	usualOfPast, exactOfPast = "tsit5", "dop853"
+	stiffOfPast              = "radau9"
+	otherStiffOfPast         = "radau13"
+	tightOfPast              = 1e-7
+)
+
+// MethodOfPast chooses the methods of a run that reads its past, where that is open.
+func (s *Settings) MethodOfPast() {
+	if s.Method = usualOfPast; s.Solver.RTol <= tightOfPast {
+		s.Method = exactOfPast
+	}
+	s.Stiff = s.stiff(mainStiff)
+}
+
+// ofPast returns the implicit method of a run that reads its past, instead of one that cannot.
+func ofPast(implicit string) string {
+	if implicit == mainStiff {
+		return stiffOfPast
+	}
+	return otherStiffOfPast
 }
 
 // implicit reports whether the steps of the method solve equations.

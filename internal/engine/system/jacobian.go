@@ -41,10 +41,10 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 		of = append(of, tapec.Placed{Name: o.Name, At: l.part(tapec.MustName(o.Name)).offset})
 	}
 	for _, in := range from.Inputs {
-		switch n := tapec.MustName(in.Name); n.Role {
-		case tapec.State:
+		switch n := tapec.MustName(in.Name); { // what was read of the past does not move with the state
+		case n.Role == tapec.State && l.part(n).offset < l.nY:
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.part(n).offset})
-		case tapec.Time:
+		case n.Role == tapec.Time:
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.nY})
 		}
 	}

@@ -1,0 +1,109 @@
+package lag_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/seeds"
+)
+
+// switched reads earlier values of discretes, which events set at times and where a condition comes true.
+const switched = `
+time t from 0 to 6
+param a = %v, b = %v, tau = %v, rho = %v, t1 = %v, t2 = %v, d0 = %v, c = %v, level = %v
+discrete d = [d0, d0*c]
+discrete u = c
+state x = 0, y = 1
+x' = delay(d[1]*u, tau) + b*delay(d[2], rho) - a*x + delay(u*x, rho)/4
+y' = -a*y*(1 + delay(u, rho)^2/8)
+event first at t1 { d[1] = d[1] + c*x; u = u/2 }
+event again every rho from t2 { d = [d[2], d[1] + 0.1]; u += b/4 }
+event low when y < level { d[2] = c + y; x += 0.1 }
+objective final = final(x) + final(delay(u, tau))
+objective points = sum_at([2.345, 4.321], x*y)
+objective area = integral(delay(d[2]*x, tau) - y*u)
+`
+
+// TestDiscretes: earlier values of discretes are those of states without rates that events set alike, in values and in
+// derivatives.
+func TestDiscretes(t *testing.T) {
+	r := rand.New(rand.NewPCG(seeds.Of(t, 2), 59))
+	u := func(lo, hi float64) float64 { return math.Round((lo+(hi-lo)*r.Float64())*1e4) / 1e4 }
+	for range max(*models/4, 1) {
+		text := fmt.Sprintf(switched, u(0.4, 1), u(-1, 1), u(0.3, 1.7), u(0.6, 1.7), u(0.2, 2), u(0.3, 3), u(-1, 1),
+			u(0.5, 1.5), u(0.1, 0.5))
+		states := strings.NewReplacer("discrete d", "state d", "discrete u = c", "state u = c\nd' = [0, 0]\nu' = 0").
+			Replace(text)
+		method := methods[r.IntN(len(methods))]
+		var want map[string]expected
+		var by []string
+		for k, text := range []string{states, text, text} {
+			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
+				{Key: "solver.rtol", Value: "1e-11"},
+				{Key: "sens.mode", Value: []string{"adjoint", "tangent"}[k%2]},
+				{Key: "sens.trust", Value: "off"},
+				{Key: "solver.method", Value: method},
+			}})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if k > 0 {
+				check(t, s, want, by, 1e-8, 1e-6)
+			} else {
+				want = map[string]expected{}
+			}
+			for i := range s.Values {
+				e := expected{s.Values[i].Value, map[string]float64{}}
+				for _, v := range s.Variables {
+					if name := v.String(); name != "initial(d)" && name != "initial(u)" {
+						e.by[name] = s.Derivative(i, v)[0]
+						by = append(by, name)
+					}
+				}
+				if k == 0 {
+					want[s.Values[i].Name] = e
+				}
+			}
+			if t.Failed() {
+				t.Fatalf("%s %d\n%s", method, k, text)
+			}
+		}
+	}
+}
+
+// TestDiscreteClosed compares with a closed form: x' = delay(d, tau), where d is d0 up to t1 and d0 + c behind it.
+func TestDiscreteClosed(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 5
+param t1 = 1.25, tau = 2.5, d0 = 0.5, c = 3
+discrete d = d0
+state x = 0
+x' = delay(d*t, tau)
+event e at t1 { d += c }
+objective J = final(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"adjoint", "tangent"} {
+		s, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{
+			{Key: "solver.rtol", Value: "1e-12"}, {Key: "sens.mode", Value: mode},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// x(5) = ∫ d0 (s - tau) + c ∫ (s - tau) from t1 + tau = d0 (12.5 - 12.5) + c (2.5² - t1²)/2.
+		check(t, s, map[string]expected{"J": {3 * (6.25 - 1.5625) / 2, map[string]float64{
+			"t1": -3 * 1.25, "tau": -0.5*5 - 3*2.5, "d0": 0, "c": (6.25 - 1.5625) / 2,
+		}}}, []string{"t1", "tau", "d0", "c"}, 1e-11, 1e-9)
+	}
+}
