@@ -2,9 +2,8 @@ package solvers
 
 import "slices"
 
-// Lagged is a System whose functions read states at earlier times, from a record of the run. What it is told of here is
-// all that it needs for that. Which piece of the record is read is decided for a whole step, so that nothing depends on
-// which side of a jump a rounded time lies.
+// Lagged is a System whose functions read states at earlier times, from a record of the run. Which piece of it is read
+// is decided for a whole step, so that nothing depends on the side of a jump on which a rounded time lies.
 type Lagged interface {
 	System
 	// Opens begins a record: of a run by m from state y at t. The error says why there can be none.
@@ -27,10 +26,9 @@ type Lagged interface {
 // Remembers reports whether a run by s can read its past: the order of the dense output does not spoil that of steps,
 // but makes that of implicit ones its own and one, and no stage reads beyond its step what no step has made yet.
 func (s *Spec) Remembers() bool {
-	if s.Members != nil {
-		return !slices.ContainsFunc(s.Members, func(m *Spec) bool { return !m.Remembers() })
-	}
 	switch m := s.New(Size{N: 1}, 0).(type) {
+	case *switching:
+		return !slices.ContainsFunc(s.Members, func(m *Spec) bool { return !m.Remembers() })
 	case *rungeKutta:
 		return m.info.DenseOrder >= m.info.Order-1
 	case *implicitRungeKutta:
@@ -59,11 +57,8 @@ func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
 
 // RecallPush is InterpolatePush of a step of m of which Tangents returned kd, when others have been pushed meanwhile.
 func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
-	if r, ok := maker(m, s).(*implicitRungeKutta); ok {
-		r.denseTangent(s, d, theta, kd, td, yd)
-	} else {
-		maker(m, s).(*rungeKutta).denseTangent(s, d, theta, kd, td, yd)
-	}
+	type dense interface{ denseTangent(*Step, *StepTangent, float64, []float64, []float64, []float64) }
+	maker(m, s).(dense).denseTangent(s, d, theta, kd, td, yd)
 }
 
 // SeedsOf returns what InterpolatePull of m keeps for the Pull of s. Who takes it makes Sown false.
