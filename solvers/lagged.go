@@ -10,12 +10,10 @@ type Lagged interface {
 	Opens(m Method, t float64, y []float64) error
 	// Over tells that what is evaluated next belongs to the step from t to t1, or if these are the same, behind t.
 	Over(t, t1 float64)
-	// Next returns how long a step from t may be, so that it reads nothing that it makes itself, and the first time
-	// behind t at which what it reads is not smooth. The error says that steps cannot be so short: they are no shorter
-	// than least, or all as long as fixed unless that is 0.
+	// Next returns how long a step from t may be to read nothing that it makes itself, and the first time behind t at
+	// which what it reads is not smooth. An error: no step is as short, but least at least, or fixed unless that is 0.
 	Next(t, fixed, least float64) (longest, stop float64, err error)
-	// Cut returns how long the trial step tr, which is accurate enough, may be, and whether it is to be made again: so
-	// long, or as it is where that is 0.
+	// Cut returns whether the trial step tr, which is accurate enough, is made again: of length h, or as it is for 0.
 	Cut(tr *Step) (h float64, again bool)
 	// Made takes an accepted step with its end and all rows. It reports whether the rates may be others behind it.
 	Made(s *Step, e End) (broke bool, err error)
@@ -57,7 +55,9 @@ func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
 
 // RecallPush is InterpolatePush of a step of m of which Tangents returned kd, when others have been pushed meanwhile.
 func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
-	type dense interface{ denseTangent(*Step, *StepTangent, float64, []float64, []float64, []float64) }
+	type dense interface {
+		denseTangent(*Step, *StepTangent, float64, []float64, []float64, []float64)
+	}
 	maker(m, s).(dense).denseTangent(s, d, theta, kd, td, yd)
 }
 
