@@ -575,7 +575,7 @@ objective L = final(z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"p D initial(x) initial(y)", "p D c initial(x) initial(y)", ""} {
+	for i, want := range []string{"p D initial(x) initial(y)", "p D initial(x) initial(y)", ""} {
 		if got := modeltest.Marked(s, i); got != want {
 			t.Errorf("%s by %q, want %q", s.Values[i].Name, got, want)
 		}
@@ -686,7 +686,7 @@ func TestReadWhereRunsBegin(t *testing.T) {
 //odes:goroutines
 func TestCornersOfConditions(t *testing.T) {
 	for text, want := range map[string]string{
-		"event e when max(x, y) <= y + u once { z = 0 }": "u k initial(x) initial(y)",
+		"event e when max(x, y) <= y + u once { z = 0 }": "u k initial(y)",
 		"event e when max(x, y) <= 1 once { z = 0 }":     "",
 		"z' = if min(v, p) >= q then 2 else 0":           "p q initial(v)",
 		"z' = if min(v, 2*p) >= q/2 then 2 else 0":       "",
