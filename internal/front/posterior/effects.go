@@ -26,7 +26,6 @@ type subject struct {
 	at, n   int // among all effects
 	names   []string
 	centred []float64
-	mode    []float64 // of its coordinates, where chains begin that no mode of the params has
 }
 
 func (f *effects) size() int {
