@@ -242,8 +242,8 @@ func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, lower, mo
 	return true, nil
 }
 
-// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l are these divided
-// by the pivot.
+// rivals returns the greatest magnitude of what lies below pivot k, of rows that may take its place. l is
+// these, divided by the pivot.
 func (f *complexSparse) rivals(k int, l []complex128) (most float64) {
 	o, j := f.o, f.s.cols[k]
 	for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
