@@ -652,13 +652,16 @@ class Process(unittest.TestCase):
                 m.sens(g=9 + i % 10 / 10, trust=False)
 
         some(2000)
-        before = sizes()
-        some(calls)
-        grown = sizes() - before
-        if calls > 10_000:
-            print("after", calls, "calls, MB before:", before, "grown by:", grown)
+        for _ in range(3):  # a collector may not be done with some; what leaks grows each time
+            before = sizes()
+            some(calls)
+            grown = sizes() - before
+            if calls > 10_000:
+                print("after", calls, "calls, MB before:", before, "grown by:", grown)
+            if grown[0] < 8 and grown[1] < 24:
+                break
         self.assertLess(grown[0], 8)
-        self.assertLess(grown[1], 24)  # of which a collector may not be done with some
+        self.assertLess(grown[1], 24)
 
 
 def _cpu(pid):
