@@ -217,8 +217,8 @@ func TestKinksOfParams(t *testing.T) {
 		"param q = floor(p)\nstate x = q":                                           true,
 		"state x = 1\nevent at 1 { x = floor(p) }":                                  true,
 		"state x = 1\nevent at floor(p) { x = 3 }":                                  true,
-		"state x = 1, y = 0\ny' = step(p - 1)":                                      false, // the objective does not read y
-		"state x = 1, y = 0\ny' = floor(p)":                                         false, // the objective does not read y
+		"state x = 1, y = 0\ny' = step(p - 1)":                                      false, // y is not read
+		"state x = 1, y = 0\ny' = floor(p)":                                         false, // y is not read
 		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":                true,
 		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":                false,
 		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }":        true,
@@ -229,7 +229,7 @@ func TestKinksOfParams(t *testing.T) {
 		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":              false,
 		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                       false,
 		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)": false,
-		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p)":                  false, // the objective does not read y
+		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p)":                  false, // y is not read
 	} {
 		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
 	}
@@ -384,7 +384,7 @@ func TestThresholdsThatBodiesSet(t *testing.T) {
 		"x' = 0\nevent at 0.5 { x = y }\nevent when x > 1 { x = 3 }":                                   true,
 		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > 1 then x else 2)":               true,
 		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > p then x else 2)":               false,
-		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > q then x else 2)":               true, // by q alone
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > q then x else 2)":               true, // by q
 		"x' = 0\nevent at 0.5 { x = 1 }\nobjective K = integral(if x > 1 then x else 2)":               false,
 		"x' = 0\nevent at 0.5 { x = 2*y }\nobjective K = integral(if x > 1 then x else 2)":             false,
 		"x' = 1\nevent when x > 0.5 { x = p }\nobjective K = integral(if x > 3 then x else 2)":         false,
