@@ -10,13 +10,43 @@ import (
 // is too much to try, it does.
 func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64) bool {
 	list, ok := choices(e, jumps, near, nil)
-	return !ok || tries(e, jumps, list, func(c *choice) bool { return jumps[c.of] == v },
-		func(e *Evaluator[float64]) (all []float64) {
-			for _, out := range e.tape.Outputs {
-				all = append(all, e.values[out.Value]...)
+	return !ok || tries(e, []*Evaluator[float64]{e}, jumps, list, choicesOf(jumps, v), outputs,
+		func(was, now [][]float64) bool { return !alike(was[0], now[0]) })
+}
+
+// MattersBeside reports whether the two sides of the jump of v move apart where the inputs of e move: to those of far,
+// and half of the way to it, to those of halfway. They do so where their difference is that large, and does not vanish
+// faster than the motion: half of the way it is more than ratio of what it is all the way.
+func MattersBeside(e, far, halfway *Evaluator[float64], v Value, jumps []Value, near, ratio float64) bool {
+	list, ok := choices(e, jumps, near, nil)
+	return !ok || tries(e, []*Evaluator[float64]{far, halfway}, jumps, list, choicesOf(jumps, v), outputs,
+		func(was, now [][]float64) bool {
+			for i, x := range was[0] {
+				off, half := math.Abs(x-now[0][i]), math.Abs(was[1][i]-now[1][i])
+				if off > float64(0x1p-45*math.Abs(x)) && half > float64(ratio*off) {
+					return true
+				}
 			}
-			return all
+			return false
 		})
+}
+
+// choicesOf returns what picks the choices of v.
+func choicesOf(jumps []Value, v Value) func(c *choice) bool {
+	return func(c *choice) bool { return jumps[c.of] == v }
+}
+
+// outputs returns all that e makes.
+func outputs(e *Evaluator[float64]) (all []float64) {
+	for _, out := range e.tape.Outputs {
+		all = append(all, e.values[out.Value]...)
+	}
+	return all
+}
+
+// alike reports whether two lists are equal, where numbers that are none are equal, too.
+func alike(was, now []float64) bool {
+	return slices.EqualFunc(was, now, func(a, b float64) bool { return a == b || a != a && b != b })
 }
 
 // Switches reports whether elements of an output of e that count are others with element i of it, which is a
@@ -37,7 +67,8 @@ func Switches(e *Evaluator[float64], output string, i int, near float64, counts 
 	}
 	own := choice{slices.Index(jumps, of), elem, sidesOf(in.Op, 0)}
 	list, ok := choices(e, jumps, near, &own)
-	return !ok || tries(e, jumps, list, func(c *choice) bool { return c.of == own.of && c.elem == elem },
+	return !ok || tries(e, []*Evaluator[float64]{e}, jumps, list,
+		func(c *choice) bool { return c.of == own.of && c.elem == elem },
 		func(e *Evaluator[float64]) (some []float64) {
 			for j, x := range e.values[out] {
 				if counts(j) {
@@ -45,7 +76,7 @@ func Switches(e *Evaluator[float64], output string, i int, near float64, counts 
 				}
 			}
 			return some
-		})
+		}, func(was, now [][]float64) bool { return !alike(was[0], now[0]) })
 }
 
 // part returns the value, and its element, that element i of v is, where v is put together of several.
@@ -103,20 +134,18 @@ func choices(e *Evaluator[float64], jumps []Value, near float64, own *choice) (l
 	return list, true
 }
 
-// tries reports whether what is read is another with another choice of what is varied, and the others the same.
+// tries reports whether what is read at the inputs of some evaluators differs with another choice of what is varied,
+// and the others the same.
 func tries(
-	e *Evaluator[float64], jumps []Value, list []choice, varied func(c *choice) bool,
-	read func(e *Evaluator[float64]) []float64,
+	e *Evaluator[float64], inputs []*Evaluator[float64], jumps []Value, list []choice, varied func(c *choice) bool,
+	read func(e *Evaluator[float64]) []float64, differ func(was, now [][]float64) bool,
 ) bool {
 	runs := 1
 	for _, c := range list {
 		runs *= len(c.sides)
 	}
 	try := NewEvaluator[float64](e.tape)
-	for k := range e.tape.Inputs {
-		copy(try.values[k], e.values[k])
-	}
-	seen := map[int][]float64{} // what follows, by what is chosen of the others
+	seen := map[int][][]float64{} // what follows, by what is chosen of the others
 	for run := range runs {
 		others, rest, unit := 0, run, 1
 		for i := range list {
@@ -126,20 +155,26 @@ func tries(
 			}
 			rest, unit = rest/n, unit*n
 		}
-		Force(try, jumps, func(n int, out []float64) {
-			rest := run
-			for _, c := range list {
-				if c.of == n {
-					out[c.elem] = c.sides[rest%len(c.sides)]
-				}
-				rest /= len(c.sides)
+		var now [][]float64
+		for _, from := range inputs {
+			for k := range e.tape.Inputs {
+				copy(try.values[k], from.values[k])
 			}
-		})
-		outputs := read(try)
+			Force(try, jumps, func(n int, out []float64) {
+				rest := run
+				for _, c := range list {
+					if c.of == n {
+						out[c.elem] = c.sides[rest%len(c.sides)]
+					}
+					rest /= len(c.sides)
+				}
+			})
+			now = append(now, slices.Clone(read(try)))
+		}
 		was, ok := seen[others]
 		if !ok {
-			seen[others] = outputs
-		} else if !slices.EqualFunc(was, outputs, func(a, b float64) bool { return a == b || a != a && b != b }) {
+			seen[others] = now
+		} else if differ(was, now) {
 			return true
 		}
 	}

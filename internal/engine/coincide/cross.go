@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
+	"odes.dev/odes/tapec"
 )
 
 // Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
@@ -258,6 +259,32 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 	if len(happened) > 1 || !slices.Equal(happened, was) {
 		c.shaken[direction] = true
 	}
+	if c.renumbers(happened, was) {
+		c.leaps[direction] = true
+	}
+}
+
+// renumbers reports whether an event happens more or less often than in the run, and something is read of one of its
+// times by number: that is read elsewhere then.
+func (c *Crossing) renumbers(happened, was []int) bool {
+	times := map[int]int{}
+	for _, e := range happened {
+		times[e]++
+	}
+	for _, e := range was {
+		times[e]--
+	}
+	return slices.ContainsFunc(c.compiled.Functionals, func(f tapec.Functional) bool {
+		if f.Kind != model.AtEvent && f.Kind != model.EventTime || f.Nth == 0 {
+			return false
+		}
+		for e, n := range times {
+			if n != 0 && c.of[e] == f.Event {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // eventsOf lists the events of a story.

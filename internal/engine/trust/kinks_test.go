@@ -735,3 +735,21 @@ func TestKinksOfManyConditions(t *testing.T) {
 		t.Errorf("%g allocations with 160 conditions, %g with 40", many, few)
 	}
 }
+
+// TestSidesOfOneValue has conditions at their thresholds whose sides have one value there. They have a kink where the
+// derivatives of these differ, and none where they do not.
+func TestSidesOfOneValue(t *testing.T) {
+	const head = "time t from 0 to 2\nparam p = 1, a = 2, T = 1\nstate x = 1\nx' = 0\n"
+	for text, want := range map[string]bool{
+		"objective J = final(if p > 1 then p else 2*p - 1)":                       true,
+		"objective J = final(if p > 1 then p^2 else 2*p - 1)":                     false,
+		"objective J = final(if p > 1 then 2*p - 1 else p + p - 1)":               false,
+		"objective J = final(if x > p then x*p else x)":                           true,
+		"objective J = sum_at(T, if a <= 1 + t then 1 + t else 2)":                true,
+		"objective J = sum_at(1, if a <= 1 + t then 1 + t else 2)":                false,
+		"objective J = final(if p > 3 then (if a > 2 then a else 2) else 5)":      false,
+		"objective J = final(if p >= 1 and a >= 2 then p*a else 2 + (p - 1)^2/8)": true,
+	} {
+		warnsOfKink(t, text, head+text, want)
+	}
+}

@@ -801,3 +801,29 @@ func TestMarksOfWhatIsReached(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersOfEvents reads a time of an event by its number, where a param decides whether the event happens
+// where causes meet, as at the start: then all later ones have another number.
+func TestNumbersOfEvents(t *testing.T) {
+	for _, text := range []string{
+		"event e when y > a { z += 0.5 }",
+		"event x at 1 priority 2 { w = 1 }\nevent e when z >= a + 1 and w < 1 or z >= 3 and z < 3.5 or z >= 5 { z += 0.1 }",
+	} {
+		s := modeltest.Run(t, `
+time t from 0 to 14
+param a = 0
+state y = 0, z = 0
+y' = cos(t)
+z' = 1
+discrete w = 0
+`+text+`
+objective J = event_time(e, 2)
+objective K = at_event(e, pre(z), nth = 2)
+`)
+		for i := range s.Values {
+			if marked := modeltest.Marked(s, i); !strings.Contains(marked, "a") {
+				t.Errorf("%s: of objective %d only %q are marked", text, i, marked)
+			}
+		}
+	}
+}
