@@ -14,21 +14,38 @@ func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64) bool {
 		func(was, now [][]float64) bool { return !alike(was[0], now[0]) })
 }
 
-// MattersBeside reports whether the two sides of the jump of v move apart where the inputs of e move: to those of far,
-// and half of the way to it, to those of halfway. They do so where their difference is that large, and does not vanish
-// faster than the motion: half of the way it is more than ratio of what it is all the way.
-func MattersBeside(e, far, halfway *Evaluator[float64], v Value, jumps []Value, near, ratio float64) bool {
+// MattersBeside reports whether the two sides of the jump of v have derivatives that differ, where Matters finds one
+// value, in one of several directions. move moves the inputs of an evaluator that part of the way in one. With second,
+// second derivatives count.
+func MattersBeside(e *Evaluator[float64], v Value, jumps []Value, near float64, second bool, directions int,
+	move func(e *Evaluator[float64], direction int, part float64),
+) bool {
 	list, ok := choices(e, jumps, near, nil)
-	return !ok || tries(e, []*Evaluator[float64]{far, halfway}, jumps, list, choicesOf(jumps, v), outputs,
-		func(was, now [][]float64) bool {
-			for i, x := range was[0] {
-				off, half := math.Abs(x-now[0][i]), math.Abs(was[1][i]-now[1][i])
-				if off > float64(0x1p-45*math.Abs(x)) && half > float64(ratio*off) {
-					return true
+	if !ok {
+		return true
+	}
+	ratio := 0.375 // of differences at half of the way: those in proportion to it have 0.5, squares 0.25, cubes 0.125
+	if second {
+		ratio = 0.1875
+	}
+	far, half := NewEvaluator[float64](e.tape), NewEvaluator[float64](e.tape)
+	for direction := range directions {
+		move(far, direction, 1)
+		move(half, direction, 0.5)
+		if tries(e, []*Evaluator[float64]{far, half}, jumps, list, choicesOf(jumps, v), outputs,
+			func(was, now [][]float64) bool {
+				for i, x := range was[0] {
+					off, near := math.Abs(x-now[0][i]), math.Abs(was[1][i]-now[1][i])
+					if off > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*off) {
+						return true
+					}
 				}
-			}
-			return false
-		})
+				return false
+			}) {
+			return true
+		}
+	}
+	return false
 }
 
 // choicesOf returns what picks the choices of v.

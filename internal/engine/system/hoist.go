@@ -48,16 +48,19 @@ func differentiable(t *tape.Tape) []string {
 	return names
 }
 
-func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
+// derive returns a derivative of t by what moves, which is called what; nil if there is none. with says how it is made.
+func (d *derivatives) derive(t *tape.Tape, what string, with []any,
+	make func(t *tape.Tape, outputs, wrt []string) (*tape.Tape, error),
+) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
 	wrt := d.wrt(t)
-	v, err := shared(d.family, d.family.how("transpose", wrt, guarded, d.bound), func() (*tape.Tape, error) {
-		return tapec.BoundedVJP(t, differentiable(t), wrt, guarded, d.bound)
+	v, err := shared(d.family, d.family.how(what, append([]any{wrt}, with...)...), func() (*tape.Tape, error) {
+		return make(t, differentiable(t), wrt)
 	}, t)
 	if err != nil {
-		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
+		return nil, fmt.Errorf("%s of tape %s: %w", what, t.Name, err)
 	}
 	if len(v.Outputs) == 0 {
 		return nil, nil
@@ -65,37 +68,23 @@ func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	return v, nil
 }
 
+func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
+	return d.derive(t, "transpose", []any{guarded, d.bound},
+		func(t *tape.Tape, outputs, wrt []string) (*tape.Tape, error) {
+			return tapec.BoundedVJP(t, outputs, wrt, guarded, d.bound)
+		})
+}
+
 func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
-	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
-		return nil, nil
-	}
-	wrt := d.wrt(t)
-	v, err := shared(d.family, d.family.how("tangent", wrt), func() (*tape.Tape, error) {
-		return tapec.JVP(t, differentiable(t), wrt)
-	}, t)
-	if err != nil {
-		return nil, fmt.Errorf("tangent of tape %s: %w", t.Name, err)
-	}
-	if len(v.Outputs) == 0 {
-		return nil, nil
-	}
-	return v, nil
+	return d.derive(t, "tangent", nil, func(t *tape.Tape, outputs, wrt []string) (*tape.Tape, error) {
+		return tapec.JVP(t, outputs, wrt)
+	})
 }
 
 // second returns the transpose of t together with its tangent.
 func (d *derivatives) second(t *tape.Tape, guarded bool) (*tape.Tape, error) {
-	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
-		return nil, nil
-	}
-	wrt := d.wrt(t)
-	v, err := shared(d.family, d.family.how("second", wrt, guarded), func() (*tape.Tape, error) {
-		return tapec.SecondVJP(t, differentiable(t), wrt, guarded)
-	}, t)
-	if err != nil {
-		return nil, fmt.Errorf("derivative of the transpose of tape %s: %w", t.Name, err)
-	}
-	if len(v.Outputs) == 0 {
-		return nil, nil
-	}
-	return v, nil
+	return d.derive(t, "derivative of the transpose", []any{guarded},
+		func(t *tape.Tape, outputs, wrt []string) (*tape.Tape, error) {
+			return tapec.SecondVJP(t, outputs, wrt, guarded)
+		})
 }

@@ -513,25 +513,13 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 // parts reports whether the sides of a jump, which are equal at some values, have derivatives that differ, as those of
 // if p > 1 then p else 2*p - 1 at p = 1.
 func (k *Kinks) parts(t *tape.Tape, x *Kink, at *values) bool {
-	kt := k.tapes[t]
-	ratio := 0.375 // of what grows in proportion to the motion; a square has 0.25
-	if k.second {
-		ratio = 0.1875
-	}
-	for turn := range turns {
-		for _, way := range []float64{beside, -beside} {
-			var to [2]*tape.Evaluator[float64]
-			for j := range to {
-				to[j] = tape.NewEvaluator[float64](t)
-				k.model.load(t, to[j], at)
-				k.nudge(turn, to[j], way/float64(1+j), false)
-			}
-			if tape.MattersBeside(kt.eval, to[0], to[1], x.value, kt.ops, x.near, ratio) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc([]float64{beside, -beside}, func(way float64) bool {
+		return tape.MattersBeside(k.tapes[t].eval, x.value, k.tapes[t].ops, x.near, k.second, turns,
+			func(e *tape.Evaluator[float64], turn int, part float64) {
+				k.model.load(t, e, at)
+				k.nudge(turn, e, float64(part*way), false)
+			})
+	})
 }
 
 // at evaluates t.

@@ -604,17 +604,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			bar[tapec.Time.Name().String()] = nodes[i]
 		}
 		got := m.at(pull, m.form.Nodes[i], m.stage(i, y0, k), bar)
-		yb[i] = map[string]tape.Value{}
-		for _, r := range m.rows {
-			if r.state == "" {
-				continue
-			}
-			v, ok := got[tapec.Cotangent.Of(r.state)]
-			if !ok {
-				v = m.b.Const(r.shape, 0)
-			}
-			yb[i][r.name] = lone(v)
-		}
+		yb[i] = m.ofStates(got, lone)
 		move := m.zero
 		if moves {
 			move = got[timeBar]
@@ -756,4 +746,20 @@ func (m *stepMaker) find(rest finder) finder {
 		}
 		return rest(name)
 	}
+}
+
+// ofStates returns what each makes of the cotangents of states that a transpose gives, by the names of their rows.
+func (m *stepMaker) ofStates(got map[string]tape.Value, each func(v tape.Value) tape.Value) map[string]tape.Value {
+	to := map[string]tape.Value{}
+	for _, r := range m.rows {
+		if r.state == "" {
+			continue
+		}
+		v, ok := got[tapec.Cotangent.Of(r.state)]
+		if !ok {
+			v = m.b.Const(r.shape, 0)
+		}
+		to[r.name] = each(v)
+	}
+	return to
 }

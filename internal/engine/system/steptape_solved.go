@@ -423,17 +423,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	// pulled returns what from makes of cotangents, and adds it to the time and to the accumulators.
 	pulled := func(from *tape.Tape, i int, y, bar map[string]tape.Value) (got, states map[string]tape.Value) {
 		got = m.at(from, m.form.Nodes[i], y, bar)
-		states = map[string]tape.Value{}
-		for _, r := range m.rows {
-			if r.state == "" {
-				continue
-			}
-			v, ok := got[tapec.Cotangent.Of(r.state)]
-			if !ok {
-				v = m.b.Const(r.shape, 0)
-			}
-			states[r.name] = v
-		}
+		states = m.ofStates(got, func(v tape.Value) tape.Value { return v })
 		if tau, ok := got[timeBar]; ok {
 			t0 = m.b.Add(t0, tau)
 		} else {

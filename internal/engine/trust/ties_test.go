@@ -807,7 +807,8 @@ func TestMarksOfWhatIsReached(t *testing.T) {
 func TestNumbersOfEvents(t *testing.T) {
 	for _, text := range []string{
 		"event e when y > a { z += 0.5 }",
-		"event x at 1 priority 2 { w = 1 }\nevent e when z >= a + 1 and w < 1 or z >= 3 and z < 3.5 or z >= 5 { z += 0.1 }",
+		"event x at 1 priority 2 { w = 1 }\n" +
+			"event e when z >= a + 1 and w < 1 or z >= 3 and z < 3.5 or z >= 5 { z += 0.1 }",
 	} {
 		s := modeltest.Run(t, `
 time t from 0 to 14
