@@ -161,26 +161,26 @@ Written by `+"`bench/run -precision`"+` on %s; do not edit. Version %s, backend 
 To measure again, run `+"`bench/run -precision`"+`. The other programs are in [bench/peers](../bench/peers/README.md).
 
 What does a gradient of a given accuracy cost? Each mark of a figure is one tolerance, from 1e-2 to 1e-13, with
-`+"`rtol = atol`"+`. The horizontal axis is the time of the gradient, and the vertical axis is its error, so the lower
-left is best. The N end values of the Lotka–Volterra model of [benchmarks.md](benchmarks.md) are differentiated by
-N + N² parameters and N initial values. The classical model has two end values and six variables.
+`+"`rtol = atol`"+`. The horizontal axis is the time of the gradient, and the vertical axis is its error, so points at
+the lower left are best. The N end values of the Lotka–Volterra model of [benchmarks.md](benchmarks.md) are
+differentiated by N + N² parameters and N initial values. The classical model has two end values and six variables.
 
-- **Times** are least times on one thread. The number of turns is %d, and one for slow programs. Times of odes
-  include the whole call, from parameters to the finished gradient. Times of the others are what they print, forward
-  and backward, without setting up their objects.
+- **Times** are least times on one thread. Turns of each program: %d (slow programs: 1). Times of odes
+  include the whole call, from parameters to the finished gradient. Other programs print their own times, forward and
+  backward, without the creation of their objects.
 - **Errors** are the largest difference of a derivative from the reference, divided by the largest derivative.
   Derivatives by parameters and by initial values are treated separately, and the larger error counts. The reference
-  is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md compares with another program. Errors
-  below 1e-13 mean little.
-- **odes**: *odes, auto* is what users get who set nothing but the tolerance: `+"`tsit5`"+`, `+"`dop853`"+` or `+
-		"`vern9`"+`, by
-  tolerance. *sens_tol* asks for the same accuracy of the derivatives, by `+"`sens_tol`"+`, which repeats the run and
-  estimates errors. The other rows of odes name their method. All of these use the discrete adjoint.
+  is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md compares with another program. The
+  reference is not accurate enough for errors below 1e-13.
+- **odes**: *odes, auto* is `+"`method = auto`"+`, in which the tolerance chooses `+"`tsit5`, `dop853`"+` or `+
+		"`vern9`"+`. *sens_tol*
+  also controls the errors of derivatives to the same tolerance: `+"`sens_tol`"+` repeats the run and estimates them. Other
+  rows of odes name their method. All of these use the discrete adjoint.
 - **PETSc**: *5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose. *7vr, sums put
-  off* is the best that we found in PETSc. It uses Verner's method of order 7, and parameter gradients are collected
-  outside of PETSc and multiplied in blocks by OpenBLAS. Both begin with a step of 0.1.
-- **CVODES** is of Adams type with polynomial interpolation. It solves a backward problem for each objective as
-  documented, all of them in one, or forward sensitivities under error control.
+  off* is the fastest way that we found in PETSc. It uses Verner's method of order 7. Parameter gradients are collected
+  outside of PETSc and multiplied in blocks by OpenBLAS. In both, the first step is 0.1.
+- **CVODES** uses Adams methods with polynomial interpolation. Three ways are measured: a backward problem for each
+  objective, as documented; one backward problem for all objectives; forward sensitivities under error control.
 - **The second figure of each pair** shows every way of odes to differentiate, with the method that `+"`auto`"+` takes.
 
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(),
@@ -232,12 +232,13 @@ The smallest ratio of times is %s.
 				strings.Join(lost, "; "))
 		}
 		fmt.Fprint(b, `
-Each mark of another program is compared with the fastest run of odes that is at least as accurate. The columns are:
+Each result of another program is compared with the fastest run of odes that is at least as accurate. The columns are:
 
-- *least ratio to others*: the smallest ratio of their times, and which program it belongs to;
+- *least ratio to others*: the smallest ratio of the two times, and the other program;
 - *`+"`auto`"+` alone*: the same, with `+"`auto`"+` as the only entry of odes;
-- *others*: the fastest of the others over the fastest of odes, median over the accuracies of the tables below;
-- *`+"`auto`"+`*: `+"`auto`"+` over the fastest of odes, the same median.
+- *others*: the time of the fastest other program over that of the fastest run of odes, as the median over the
+  accuracies of the tables below;
+- *`+"`auto`"+`*: the time of `+"`auto`"+` over that of the fastest run of odes, as the same median.
 
 `)
 		table(b, []string{"", "least ratio to others", "`auto` alone", "others", "`auto`"}, rows)
@@ -250,9 +251,9 @@ func (r *runner) ways(b *bytes.Buffer, list []*diagram) {
 	fmt.Fprint(b, `## The cost of the other ways to differentiate
 
 The table shows the time of each way of odes over the time of the discrete adjoint by the same method, as the median
-over the accuracies of the tables. The tangent, the forward equations, complex steps and differences pay for every
-column. Backsolve and the continuous adjoint integrate backwards in steps of their own. They are more accurate than
-the discrete adjoint at the same tolerance, but not in the same time.
+over the accuracies of the tables. The cost of the tangent, the forward equations, complex steps and differences grows
+with the number of columns. Backsolve and the continuous adjoint integrate backwards in steps of their own. At the same
+tolerance they are more accurate than the discrete adjoint, but in the same time they are not.
 
 `)
 	heads := []string{""}
@@ -284,9 +285,9 @@ the discrete adjoint at the same tolerance, but not in the same time.
 func alike(b *bytes.Buffer, list []*diagram) {
 	fmt.Fprint(b, `## Errors at the same tolerance
 
-The table shows the error of the gradient where all programs are given the same tolerance. A discrete adjoint has
-the accuracy that the steps give it, and nothing in a run monitors it. Backward problems have error control of their
-own. `+"`sens_tol`"+` does monitor the error. The file of all points has the other N.
+The table shows the error of the gradient if all programs have the same tolerance. The steps of the run determine the
+accuracy of a discrete adjoint, and error control does not include it. Backward problems have error control of their
+own. `+"`sens_tol`"+` controls the error of the discrete adjoint. The file of all points has the other N.
 
 `)
 	tols := []float64{1e-4, 1e-6, 1e-8, 1e-10}
@@ -368,8 +369,8 @@ func (d *diagram) write(b *bytes.Buffer) {
 	}
 	table(b, heads, rows)
 	if scaled {
-		fmt.Fprintf(b, `\* These modes go column by column. Only the N derivatives by initial values were computed, and
-the errors are theirs. Times are multiplied by %d, which is N + N² + N columns over N.
+		fmt.Fprintf(b, `\* These modes compute one column at a time. Only the N derivatives by initial values were computed, and have these
+errors. Times are multiplied by %d, which is N + N² + N columns over N.
 
 `, d.n+2)
 	}

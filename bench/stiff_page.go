@@ -49,18 +49,20 @@ To measure again, run `+"`FATODE=/path/to/FATODE bench/run -stiff`"+`. The other
 
 What does the gradient of a stiff model cost at a given accuracy? One objective, a value at the end, is differentiated
 by all rate constants and all initial values. Each mark of a figure is one tolerance. The horizontal axis is the time
-of the gradient, and the vertical axis is its error, so the lower left is best.
+of the gradient, and the vertical axis is its error, so points at the lower left are best.
 
 - **Times** are least times on one core. All programs of a figure take turns, %d turns each, with a new process for
-  each turn. Times of odes include the whole call, from parameters to the finished gradient. Times of the others are
-  what they print, forward and backward, without creating their objects. *Compile* is what odes needs before the first
-  run, from the text of the model. After some thousands of steps of a small model odes compiles a whole step, and its
-  transpose, as one program; the first gradients of a process take about twice as long as the times here.
-- **Tolerances** are the same for all: the absolute one is a fixed multiple of the relative one, of each problem.
-  What odes does beside the gradient is off: `+"`trust`, `control` and `quad_tol`"+`.
-- **Errors** are those of p dJ/dp over all parameters p and of the derivatives by initial values, each over the
-  largest of its kind; the larger one counts. %s
-- **odes**: *auto* is what users get who name no method. The other rows name theirs. All use the discrete adjoint.
+  each turn. Times of odes include the whole call, from parameters to the finished gradient. Other
+  programs print their own times, forward and backward, without the creation of their objects. *Compile* is the time of
+  odes from the text of the model to the first run. After some thousands of steps of a small model, odes compiles a
+  whole step, and its transpose, as one program. The first gradients of a process take about twice as long as the times
+  here.
+- **Tolerances** are the same for all programs. In each problem, the absolute tolerance is a fixed multiple of the
+  relative tolerance.
+  Features of odes that are not part of the gradient are off: `+"`trust`, `control` and `quad_tol`"+`.
+- **Errors** are the largest error of p dJ/dp, over all parameters p, and the largest error of the derivatives by
+  initial values, each relative to the largest of its kind. The larger of the two counts. %s
+- **odes**: *auto* is the default. The other rows name their method. All use the discrete adjoint.
 - **FATODE 1.2** (Rodas4 with its discrete adjoint), **CVODES** (BDF with the continuous adjoint; dense, band or KLU,
   as suits the problem) and **PETSc** (Crank–Nicolson with its discrete adjoint) have all derivatives written by hand.
 
@@ -77,7 +79,7 @@ of the gradient, and the vertical axis is its error, so the lower left is best.
 
 func referenceNote(list []*stiffDiagram) string {
 	if slices.ContainsFunc(list, func(d *stiffDiagram) bool { return !d.foreign }) {
-		return "The\n  reference is a run of odes with tight tolerances, where the other programs bring none."
+		return "The\n  reference comes from the other programs or, if they have none, from a run of odes with tight tolerances."
 	}
 	return "The\n  reference is Radau IIA of order 9 in long double with its adjoint."
 }
@@ -97,8 +99,8 @@ func stiffRatios(b *bytes.Buffer, list []*stiffDiagram) {
 	}
 	fmt.Fprint(b, `## How many times faster
 
-The time of another program over that of odes (*auto*), both interpolated on their curves at the same error of the
-gradient. A dash: it does not reach this error, or does not take part.
+The table has the time of another program divided by that of odes (*auto*), both interpolated on their curves at the
+same error of the gradient. A dash means that the program does not reach this error, or was not run.
 
 `)
 	heads := append([]string{"", "error", "odes, ms"}, others...)
@@ -173,9 +175,9 @@ func multistep(b *bytes.Buffer, list []*stiffDiagram) {
 	}
 	fmt.Fprint(b, `## Multistep methods
 
-Large sparse models with smooth solutions are what multistep methods such as BDF are made for: a step solves equations
-of the size of the model once, with factors that serve many steps. odes has methods of one step only. Beside CVODES,
-whose BDF has orders 1 to 5 and steps of any length, and whose adjoint is continuous:
+Multistep methods such as BDF suit large sparse models with smooth solutions. Each step solves one system of the size of
+the model, with factors that serve many steps. odes has one-step methods only. The table compares it with CVODES, which
+has BDF of orders 1 to 5 with variable steps, and a continuous adjoint:
 
 `)
 	table(b, []string{
@@ -183,7 +185,7 @@ whose BDF has orders 1 to 5 and steps of any length, and whose adjoint is contin
 	}, rows)
 	if lost == 0 {
 		fmt.Fprintf(b, `At the same error of the gradient CVODES took at least %s times as long. A step of BDF
-is cheaper, but at the same tolerance there are more of them, and the gradient has a larger error. So odes has no BDF.
+is cheaper, but at the same tolerance there are more steps, and the gradient has a larger error. So odes has no BDF.
 
 `, digits(least, 2))
 	} else {
