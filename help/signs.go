@@ -23,38 +23,38 @@ var signs = []Entry{
 	{"-=", "event e at 1 { x -= 2 }", "Takes away from a value, in the body of an event."},
 	{"*=", "event e at 1 { x *= 2 }", "Multiplies a value, in the body of an event."},
 	{"/=", "event e at 1 { x /= 2 }", "Divides a value, in the body of an event."},
-	{"->", "reaction r: 2 A + B -> C rate k*A^2*B", "Stands between what a reaction takes and what it makes."},
+	{"->", "reaction r: 2 A + B -> C rate k*A^2*B", "Stands between the reactants and the products of a reaction."},
 	{"<->", "reaction r: A <-> B rate kf*A - kb*B", "Marks a net rate, which may be negative."},
 	{
 		"~", "observe y = C ~ normal(sd) from D.dv",
 		"Begins a distribution: the noise of an observation, the prior of a param.",
 	},
-	{":", "param v : [m/s] = 2", "Begins a unit behind a name, what a reaction or constraint is behind its own, " +
-		"and stands in ranges: 1:n, 1:2:n; alone in an index, all of an axis."},
+	{":", "param v : [m/s] = 2", "After a name, begins its unit; after the name of a reaction or constraint, its " +
+		"definition. Also in ranges: 1:n, 1:2:n. Alone in an index it means all of an axis."},
 	{",", "param a = 1, b = 2", "Separates names that are declared together, arguments, subscripts and elements."},
 	{";", "param a = 1; param b = 2", "May end an item; it is never needed."},
 	{".", "kin.hill(x, K, n)", "Takes a name of a module, or a column of a table."},
 	{"(", "f(x)", "Arguments of a function, on the line of its name; elsewhere parentheses group."},
-	{"[", "x[i], 3 [m/s], [1, 2, 3]", "Behind a name an index, behind a number or an array a unit, elsewhere an " +
-		"array. An index or unit stands on the line of what it belongs to."},
+	{"[", "x[i], 3 [m/s], [1, 2, 3]", "After a name, begins an index; after a number or an array, a unit; elsewhere, an " +
+		"array. An index or unit stands on the same line as its name, number or array."},
 	{"{", "event e when x > 1 { x = 0 }", "Begins the body of an event, function or experiment, or a block of " +
 		"settings or data."},
 	{"#", "x' = -x  # a comment", "Begins a comment, to the end of the line."},
 	{"##", "param k = 1  ## rate of decay", "Begins a documentation comment: it describes the declaration directly " +
-		"below it, or the one behind whose first or last line it stands. Tables, plots and help repeat it."},
+		"below it, or the declaration on whose first or last line it stands. Tables, plots and help repeat it."},
 	{"`", "param `end of dose` = 3", "Names that are reserved words, or have spaces, stand in backquotes."},
 }
 
 // marks stand behind numbers of results.
 var marks = []Entry{
-	{"?", "0.0412?", "Behind a number of a result: it is loose, few of its digits are right, as an independent run " +
-		"says (odes doc trust). At the end of an interval of a fit: it is not found for certain. JSON writes " +
+	{"?", "0.0412?", "After a number of a result: it is loose. By an independent run, few of its digits are right " +
+		"(odes doc trust). At the end of an interval of a fit: the end is uncertain. JSON writes " +
 		"\"loose\"."},
-	{"!", "0.0412!", "Behind a number of a result: it is lost, not to be trusted. An independent run has another " +
+	{"!", "0.0412!", "After a number of a result: it is lost, not to be trusted. An independent run has another " +
 		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
-	{"|", "-2.00|", "Behind a derivative: it has another value on the other side of the variable, since two things " +
-		"happen at one time. The lines below the table have both; JSON writes \"one_sided\"."},
-	{"~0", "~0", "In place of a number of a result: zero, as far as its estimated error lets it be told. JSON has " +
+	{"|", "-2.00|", "After a derivative: it is one-sided. Two things happen at one time, and for a change of the variable " +
+		"to the other side the derivative is different. The lines below the table have both; JSON writes \"one_sided\"."},
+	{"~0", "~0", "In place of a number of a result: it is zero within its estimated error. JSON has " +
 		"the number, and its error under \"uncertain\"."},
 }
 

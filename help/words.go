@@ -17,11 +17,11 @@ var subjects = []Entry{
 		"composition", "use Cell as c[i] { k = kk[i] } for i in 1:10",
 		"Models are made of models. `import model \"cell.ode\" as Cell` names a file, or one of std/pk, " +
 			"std/neuro and std/epi, and `use` makes copies of it, `use Cell as a { k = 2 }` a single one. " +
-			"What x is in the file is a.x and c[3].x in the model, and c.x the array of all copies. In the " +
-			"braces stand values of the file's params, consts and initial(x), which may use the model's " +
-			"names and the time; what is not given keeps its value, and is differentiated. Events, " +
-			"invariants and asserts come along, settings and objectives do not, data and experiments with " +
-			"`with data`. Components may use others. `odes flatten` writes one text; docs/composition.md has " +
+			"The name x of the file is a.x or c[3].x in the model, and c.x is the array of all copies. The " +
+			"braces set the file's params, consts and initial(x); the values may use the model's names and the " +
+			"time. A param that is not set keeps its value, and is differentiated. Copies include events, " +
+			"invariants and asserts. They include data and experiments only with `with data`, and never settings " +
+			"or objectives. Components may use others. `odes flatten` writes one text; docs/composition.md has " +
 			"the rules.",
 	},
 }
@@ -42,19 +42,19 @@ var codes = map[string]string{
 	"ambiguous-limit": "A state that the event changes has two values there: write pre(v) or post(v).",
 	"accuracy": "How accurate derivatives are: sens_tol was met with tighter tolerances, or could " +
 		"not be met.",
-	"trust": "What an independent run says of the numbers of a result: another method, on steps of its own, with " +
-		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
-	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, params that are not " +
+	"trust": "How an independent run judges the numbers of a result. It uses another method, other steps, and " +
+		"tighter tolerances. Numbers on which both runs agree are right; numbers that differ are marked loose or lost.",
+	"fit": "Remarks about a fit: searches that failed, estimates at a bound, params that are not " +
 		"identifiable from the data (before a fit, odes check --identifiable tells them); docs/fit.md.",
-	"population": "What there is to say of the integral over random effects: the objective as NONMEM has it, " +
+	"population": "Remarks about the integral over random effects: the objective as in NONMEM, " +
 		"searches for modes that did not converge, subjects with several modes.",
-	"simulate": "What there is to say of data that were drawn.",
-	"predict": "What there is to say of predictions from draws: rows that a single draw decides, where the " +
-		"estimate of left-out prediction is not reliable.",
-	"shooting": "A fit by multiple shooting runs the model in parts, which some models do not allow: what reads " +
-		"more of a run than its part, or moves its times; docs/fit.md.",
-	"sample": "What there is to say of draws from a posterior: chains that differ, too few effective draws, steps " +
-		"that diverged, several modes, a solver that is part of the answer; docs/sample.md.",
+	"simulate": "Remarks about simulated data.",
+	"predict": "Remarks about predictions from draws: rows whose leave-one-out estimate depends on single draws, and is " +
+		"not reliable.",
+	"shooting": "A fit by multiple shooting runs the model in parts. Some models do not allow this: they read " +
+		"more of a run than one part, or move the times of parts; docs/fit.md.",
+	"sample": "Remarks about draws from a posterior: chains that differ, too few effective draws, steps " +
+		"that diverged, several modes, errors of the solver that change the posterior; docs/sample.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",
 	"assertion-failed": "An assert of constants does not hold.",
 	"assigned-twice": "The body of an event assigns to an element twice; all assignments happen at once, " +
@@ -64,8 +64,8 @@ var codes = map[string]string{
 	"backward": "A continuous adjoint could not be integrated backwards to its tolerance; use " +
 		"--mode adjoint.",
 	"bad-bounds": "Bounds are written in [lo, hi], with lo not above hi and the value between.",
-	"bad-data":   "A table of data lacks what is needed of it: columns of equal length, a column time.",
-	"bad-event-option": "Options of an event stand behind commas before its body: delay, values, persistent, pending " +
+	"bad-data":   "A table of data needs columns of equal length, and a column time.",
+	"bad-event-option": "Options of an event follow commas before its body: delay, values, persistent, pending " +
 		"and tol.",
 	"bad-event-condition": "The condition of an event is a comparison of reals, or some of them joined by and, or.",
 	"bad-number":          "A number is written like 1, 1.5 or 2e-3.",
@@ -81,13 +81,13 @@ var codes = map[string]string{
 	"bare-exponent":       "[m^1/2] means (m^1)/2; a rational power needs parentheses: [m^(1/2)].",
 	"bracket-on-new-line": "( and [ continue an expression on the same line only.",
 	"cannot-compile":      "The construct has no meaning where it stands.",
-	"cannot-export": "The format that odes export writes has nothing like this; docs/export.md says what is exported " +
-		"as what.",
+	"cannot-export": "The format of odes export cannot express this; docs/export.md has the table of what each " +
+		"construct becomes.",
 	"cascade":            "Events at one time keep making each other true (setting max_cascade).",
 	"chained-comparison": "Comparisons do not chain: write a < b and b < c.",
 	"chattering": "An event fires over and over within a tiny part of the run, or there are more events than " +
 		"max_events. Its times accumulate (a Zeno point), the solution slides along a switch, rounding alone decides " +
-		"about its condition, or there are just many.",
+		"its condition, or the events are simply many.",
 	"cyclic-definition":  "Definitions use each other in a circle.",
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",
@@ -95,25 +95,25 @@ var codes = map[string]string{
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
 	"foreign-file": "The file is written in another program's language. SBML, PEtab, NONMEM and others are " +
-		"translated (odes import), and this says what of it is wrong, or cannot be translated. What SBML, Antimony, " +
-		"NONMEM, rxode2, Stan, Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
+		"translated (odes import); the message says which part is wrong, or cannot be translated. docs/language.md, From " +
+		"other programs, has the words of SBML, Antimony, NONMEM, rxode2, Stan, Matlab, XPPAUT, Modelica and others.",
 	"foreign-operator": "An operator of another language: power is ^, conditions are joined by and, or, not.",
-	"domain-edge": "The argument of a root or power left its domain in steps, by no more than states may be off, and " +
-		"counted as at the edge; results that may have moved with it are marked.",
+	"domain-edge": "The argument of a root or power left its domain within steps, by less than the error of states. Its value " +
+		"was taken at the edge of the domain; results that may depend on this are marked.",
 	"glued-coefficient": "A coefficient and its species are separated by a space: 2 A.",
-	"gradient-check":    "What check = fd(…) found of the gradient: that it is right, or how far it is off.",
-	"grazing": "An event's guard barely crosses zero: its time, and the gradient through it, " +
-		"hardly exist.",
-	"hidden-event": "A condition of states may have been met for a moment that nobody looked at, or was missed by " +
-		"less than the solution may be off.",
-	"not-exported": "odes export leaves this out, or the other program does it in another way; docs/export.md says " +
+	"gradient-check":    "The result of check = fd(…): the gradient is right, or has an error of this size.",
+	"grazing": "An event's guard only touches zero: its time is ill-determined, and has no reliable " +
+		"derivative.",
+	"hidden-event": "A condition on states may have held for a moment within a step unseen, or did not come true by " +
+		"less than the error of the solution.",
+	"not-exported": "odes export leaves this out, or the other program treats it differently; docs/export.md lists " +
 		"what is exported.",
-	"steady-state": "There is no steady state to return: the message says what the states do instead, or why the " +
-		"one that there is cannot be relied on.",
-	"incapable":          "The method of steps lacks what the run asks of it; choose another method.",
+	"steady-state": "There is no steady state to return. The message says what the states do instead, or why the " +
+		"steady state is not reliable.",
+	"incapable":          "The method lacks a feature that the run needs; choose another method.",
 	"index-out-of-range": "An index lies outside the array.",
-	"inferred-unit": "A name was declared without a unit; its use decides which it has. Write it, if " +
-		"that is meant.",
+	"inferred-unit": "A name was declared without a unit, and its use determines the unit. Write the unit, if " +
+		"it is the intended one.",
 	"interrupted": "The run was ended from outside.",
 	"invariant-violated": "An invariant does not hold: at the start, which is an error of the model, or " +
 		"along the run.",
@@ -123,7 +123,7 @@ var codes = map[string]string{
 		"a square at 0, a tie of min or max, a condition that an event sets exactly to its threshold, a jump of " +
 		"params alone as floor(p) at a whole number. The derivative of one side, or 0, is used.",
 	"look-alike-character": "A typographic sign stands where an ASCII one belongs.",
-	"memory":               "Too little memory: for what is to be done, or for the trajectory (setting memory).",
+	"memory":               "Too little memory for the command, or for the record of the run (setting memory).",
 	"misplaced-end":        "end is the last index, and stands only within an index.",
 	"misplaced-functional": "final, integral and their kind stand in objectives only, and not in each other.",
 	"misplaced-prime": "' is the time derivative and stands on the left of an equation; transpose with " +
@@ -131,11 +131,10 @@ var codes = map[string]string{
 	"missing-else":       "An if-expression always needs else.",
 	"missing-equation":   "An element of a state has no equation.",
 	"missing-expression": "Something is missing behind an operator or an equals sign.",
-	"drift": "An algebraic unknown was far off before a step was made consistent: tolerances are too " +
+	"drift": "At the end of a step, an algebraic unknown was far from its equations: tolerances are too " +
 		"loose for it.",
-	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg), whatever the values: as a rule " +
-		"the " +
-		"model is of a higher index, and an equation must be differentiated by time.",
+	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg) for any values. Usually the model has " +
+		"a higher index, and an equation must be differentiated by time.",
 	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations " +
 		"hold, at " +
 		"the start or after an event: give a better guess.",
@@ -144,9 +143,9 @@ var codes = map[string]string{
 	"nested-too-deeply": "The expression is nested too deeply.",
 	"no-influence":      "Nothing depends on this param, so all its derivatives are 0.",
 	"non-finite":        "The model produced a NaN or infinity; the message names the first expression that did.",
-	"not-available": "The language has this, and this version does not solve it; odes check checks it " +
-		"all the same.",
-	"not-known-here": "What stands here must be known earlier than this name is: shapes before params, " +
+	"not-available": "The language has this, but this version cannot run it; odes check checks it " +
+		"nevertheless.",
+	"not-known-here": "The value of this name is known too late for its use here: shapes are known before params, " +
 		"params before states.",
 	"numeric-unit": "A bracket after a number or an array literal is a unit; give the array a name " +
 		"to index it.",
@@ -161,25 +160,25 @@ var codes = map[string]string{
 	"single-quoted-string": "Strings stand in double quotes.",
 	"step-underflow": "The step became too small for the time to move: a singularity, a stiff model, or a " +
 		"tolerance that cannot be met.",
-	"stiff": "Stability, not accuracy, holds the steps of this explicit method short: the model " +
-		"has a mode that dies out much faster than the solution changes. Leave the method to odes (method = auto): " +
-		"it takes an implicit one for such steps. For diffusion on large grids there is rkc2.",
+	"stiff": "Stability, not accuracy, limits the steps of this explicit method: a component of the " +
+		"solution decays much faster than the solution changes. With method = auto, odes takes an implicit method " +
+		"for such steps. For diffusion on large grids there is rkc2.",
 	"tie": "Events or changes of mode at the same time as another event, an observation, the start or the " +
 		"end, or a condition on its threshold at the start: in the other order the result differs, or changes at " +
-		"another rate. The gradient is that of the order taken.",
-	"time-outside":        "An explicit time lies outside the run, or a body set it to one that is past.",
+		"another rate. The gradient is that of the order in the run.",
+	"time-outside":        "A given time lies outside the run, or a body set it to a time in the past.",
 	"time-span":           "The end of time lies before its start, or is not finite.",
 	"too-large":           "An array or loop is larger than odes handles.",
 	"too-many-dimensions": "Loops are nested so deeply that an array would have too many axes.",
 	"too-many-errors":     "Only the first errors are shown.",
-	"delay":               "What a run cannot read of its past, as with a delay that is not positive; docs/delays.md.",
+	"delay":               "A delay that a run cannot read, such as one that is not positive; docs/delays.md.",
 	"too-many-pending":    "More executions of an event with a delay wait than it has room for (its option pending).",
 	"too-many-steps":      "The run needs more steps than allowed (setting max_steps).",
 	"type-mismatch":       "A condition stands where a number is needed, or the other way round.",
-	"unavailable": "A setting asks for what this version does not do; the message says what " +
+	"unavailable": "A setting asks for a feature that this version lacks; the message says what " +
 		"happens instead.",
-	"unchosen": "All settings blocks of a kind have names, so that none holds until it is asked for by its name: " +
-		"--solver fast, --sens fast, --fit fast or --ensemble fast. A block without a name always holds.",
+	"unchosen": "All settings blocks of a kind have names, so none is used unless a flag names it: " +
+		"--solver fast, --sens fast, --fit fast or --ensemble fast. A block without a name is always used.",
 	"unclosed-bracket":    "A bracket is not closed.",
 	"uncovered-element":   "A definition given element by element leaves some out.",
 	"undefined-name":      "Nothing of that name is declared.",
@@ -191,13 +190,13 @@ var codes = map[string]string{
 	"unknown-name":        "The model has nothing of that name.",
 	"unknown-setting":     "There is no such key.",
 	"unknown-unit":        "There is no unit of that name; define it with unit.",
-	"unseen-peak":         "Fixed steps pass over a peak of a function of time.",
+	"unseen-peak":         "A function of time has a peak between the stages of fixed steps, which miss it.",
 	"unreadable-file":     "A file that the model loads cannot be read.",
-	"unstable":            "Steps of fixed length are longer than what is stable for this method.",
+	"unstable":            "Steps of fixed length are too long for the stability of this method.",
 	"unterminated-string": "A string is not closed on its line.",
-	"unused-experiments": "The model has experiments, and nothing that is differentiated has a part in them: only " +
-		"nll() adds up over experiments. Everything else is that of the run without their changes.",
-	"value-of-trajectory": "An objective needs to know when: final(x), initial(x), integral(x) ….",
+	"unused-experiments": "The model has experiments, but no objective reads them: only nll() is a sum over " +
+		"experiments. All other objectives read the run without their changes.",
+	"value-of-trajectory": "An objective needs the time of a value: final(x), initial(x), integral(x) ….",
 	"wrong-arguments":     "A function got too many, too few or misnamed arguments.",
 	"wrong-kind":          "A name stands where something of another kind belongs.",
 	"usage":               "The command line is wrong.",

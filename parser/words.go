@@ -74,7 +74,7 @@ var starting = []Word{
 	{
 		Name: "param", Kind: ItemWord, gives: several, foreign: "parameter parameters params",
 		Form: "param k = 0.3 [1/h] in [0, 1] ~ lognormal(0, 1)",
-		Text: "A parameter: what objectives are differentiated by. Unit, bounds and prior are optional; the " +
+		Text: "A parameter: objectives are differentiated by it. Unit, bounds and prior are optional; the " +
 			"default may use other params.",
 	},
 	{
@@ -85,14 +85,14 @@ var starting = []Word{
 	{
 		Name: "control", Kind: ItemWord,
 		Form: "control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)",
-		Text: "A function of time that is given on a grid, piecewise constant or linear: what an optimal control " +
-			"problem looks for. Its values are params: `wrt = u`, `over = u`, `--set u[3]=1`.",
+		Text: "A function of time that is given on a grid, piecewise constant or linear: the unknown of an optimal " +
+			"control problem. Its values are params: `wrt = u`, `over = u`, `--set u[3]=1`.",
 	},
 	{
 		Name: "alg", Kind: ItemWord, gives: several,
 		Form: "alg z = 1",
-		Text: "An algebraic unknown, which follows from equations 0 = g(t, x, z) at all times, and a guess from " +
-			"which its value at the start is sought.",
+		Text: "An algebraic unknown with a guess. At all times it satisfies equations 0 = g(t, x, z); at the start, " +
+			"the search for its value begins at the guess.",
 	},
 	{
 		Name: "discrete", Kind: ItemWord, gives: several,
@@ -204,9 +204,9 @@ var starting = []Word{
 	{
 		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
 		Form: "equilibrate { S = 0 }",
-		Text: "Assigns, and goes on from the steady state that this leads to; at the top level or in an experiment. " +
-			"A param that is set has that value until the run proper begins. Time stands still meanwhile. With " +
-			"`every T` behind it, the state is that which repeats after each T: dosing at steady state.",
+		Text: "Makes assignments, and starts the run from the steady state to which they lead; at the top level or in " +
+			"an experiment. A param that is set has that value until the run proper begins. Time is fixed before " +
+			"that. With `every T`, the run starts from the state that repeats after each T: dosing at steady state.",
 	},
 	{
 		Name: "use", Kind: ItemWord, body: "a value that the component is given",
@@ -217,7 +217,7 @@ var starting = []Word{
 	{
 		Name: "objective", Kind: ItemWord, gives: one, foreign: "minimize loss",
 		Form: "objective J = final(x)^2 + integral(u)",
-		Text: "What is computed and differentiated: an expression of functionals of the run and of params.",
+		Text: "A value that is computed and differentiated: an expression of functionals of the run and of params.",
 	},
 	{
 		Name: "constraint", Kind: ItemWord,
@@ -334,7 +334,7 @@ var inside = []Word{
 	{
 		Name: "past", Kind: FreeWord, In: "equation",
 		Form: "past x = exp(t)",
-		Text: "What the state x was before the start, for `delay(x, tau)`: an expression of time and params. " +
+		Text: "The state x before the start, for `delay(x, tau)`: an expression of time and params. " +
 			"Without it the past is the initial value.",
 	},
 	{
@@ -365,7 +365,7 @@ var inside = []Word{
 	{
 		Name: "delay", Kind: FreeWord, In: "event",
 		Form: "event e when x > 1, delay = tau { y = 0 }",
-		Text: "The body of the event is executed so much later than its condition becomes true (or its time comes).",
+		Text: "The time from when the condition becomes true (or the time of the event) to the execution of the body.",
 	},
 	{
 		Name: "values", Kind: FreeWord, In: "event",
@@ -376,7 +376,7 @@ var inside = []Word{
 	{
 		Name: "persistent", Kind: FreeWord, In: "event",
 		Form: "event e when x > 1, delay = tau, persistent = false { y = 0 }",
-		Text: "With `false`, what is pending is given up when the condition ceases to hold before it is executed.",
+		Text: "With `false`, a pending execution is cancelled if the condition becomes false before it.",
 	},
 	{
 		Name: "pending", Kind: FreeWord, In: "event",
@@ -386,7 +386,7 @@ var inside = []Word{
 	{
 		Name: "tol", Kind: FreeWord, In: "event",
 		Form: "event e when x crosses 1, tol = 1e-3 [s] { n += 1 }",
-		Text: "How precisely in time the root of the condition is located; without it to the last digit of the time.",
+		Text: "The tolerance in time for the root of the condition; without it, the last digit of the time.",
 	},
 	{
 		Name: "by", Kind: FreeWord, In: "experiment",
@@ -404,16 +404,16 @@ var inside = []Word{
 	{
 		Name: "random", Kind: FreeWord, In: "experiment",
 		Form: "random e_CL ~ normal(0, w_CL), e_V ~ normal(0, w_V)",
-		Text: "Random effects: numbers that every experiment of `experiment subject from D by D.id` has for itself, " +
-			"and that nll() integrates over, as `solver { marginal = focei }` says. Standard deviations may be " +
+		Text: "Random effects: numbers with a value of their own in every experiment of `experiment subject from D by " +
+			"D.id`. nll() integrates over them, as `solver { marginal = focei }` says. Standard deviations may be " +
 			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`. With `by D.OCC` " +
 			"there is a value for each occasion.",
 	},
 	{
 		Name: "where", Kind: FreeWord, In: "experiment observe",
 		Form: `use D where arm == "high"`,
-		Text: "Begins the condition that rows of a table are chosen by: those that an experiment is compared with, " +
-			"and those at whose times an event is (at D.time where amt > 0 { … }).",
+		Text: "Begins a condition that chooses rows of a table: the rows with which an experiment is compared, " +
+			"or the rows at whose times an event happens (at D.time where amt > 0 { … }).",
 	},
 	{
 		Name: "with", Kind: FreeWord, In: "use",
@@ -433,7 +433,7 @@ var inside = []Word{
 	{
 		Name: "linear", Kind: FreeWord, In: "control",
 		Form: "control u = 0 piecewise linear on grid(0, 2, 41)",
-		Text: "A control that goes straight from node to node of its grid.",
+		Text: "A control that is linear between the nodes of its grid.",
 	},
 	{
 		Name: "on", Kind: FreeWord, In: "control",

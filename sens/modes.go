@@ -50,13 +50,13 @@ const (
 var modes = []Mode{
 	{
 		Name: ModeAdjoint, Exact: true, Lanes: LanesObjectives, CrossCheck: ModeTangent, Logs: true,
-		Doc: "The transposes of the steps taken, backwards: " +
-			"exact for the computed run, at a cost that does not grow with the number of parameters. The default.",
+		Doc: "The discrete adjoint, by transposes of the steps, backwards. It is exact for the computed solution, " +
+			"and its cost does not grow with the number of parameters. The default.",
 	},
 	{
 		Name: ModeTangent, Exact: true, Lanes: LanesColumns, CrossCheck: ModeAdjoint, Logs: true,
-		Doc: "The tangents of the steps taken, forwards: " +
-			"the same derivatives, at a cost that does not grow with the number of objectives.",
+		Doc: "Tangents of the steps, forwards. The derivatives are those of adjoint, " +
+			"and the cost does not grow with the number of objectives.",
 	},
 	{
 		Name: ModeForward, Lanes: LanesColumns, CrossCheck: ModeTangent, Logs: true,
@@ -70,18 +70,18 @@ var modes = []Mode{
 	},
 	{
 		Name: ModeBacksolve, Needs: solvers.StageSums, CrossCheck: ModeTangent, Logs: true,
-		Doc: "Integrates the adjoint equations and the states backwards together, without the run. " +
-			"It fails where the way back is unstable; it is here to be compared with.",
+		Doc: "Integrates the adjoint equations and the states backwards together, without the record of the run. " +
+			"It fails if the backward integration is unstable, and exists for comparisons.",
 	},
 	{
 		Name: ModeComplex, Exact: true, Needs: solvers.ComplexSteps, CrossCheck: ModeTangent,
-		Doc: "Repeats the steps in complex arithmetic, one parameter after the other " +
-			"moved by a tiny imaginary number: exact, and slow.",
+		Doc: "Repeats the steps in complex arithmetic, with one parameter after the other " +
+			"moved by a tiny imaginary number (complex step): exact, and slow.",
 	},
 	{
 		Name: ModeDifferences, Exact: true, Needs: solvers.ComplexSteps, CrossCheck: ModeTangent,
-		Doc: "Repeats the steps with parameters moved to both sides, " +
-			"extrapolated once: the least accurate.",
+		Doc: "Central differences over repeated steps, " +
+			"extrapolated once: the least accurate mode.",
 	},
 }
 

@@ -33,7 +33,7 @@ var chebyshevLadder = []int{5, 7, 10, 14, 20, 28, 39, maxChebyshevStages}
 // given to sixty decimals. The estimate is 4/5 (y₀ - y₁) + 2/5 h (f₀ + f₁).
 var chebyshevFamily = Family{
 	Name:    "Runge–Kutta–Chebyshev",
-	Doc:     "Explicit methods whose stages serve stability along the negative real axis instead of order.",
+	Doc:     "Explicit methods whose stages extend stability along the negative real axis instead of the order.",
 	Methods: []*Spec{adaptiveChebyshev()},
 	Settings: []MethodSetting{
 		{Name: "stages", Doc: "fixes the stages of method = rkc2", Not: "has its own"},

@@ -9,7 +9,7 @@ import (
 // explicitFamily holds the explicit Runge–Kutta methods, most of them pairs with an embedded error estimate.
 var explicitFamily = Family{
 	Name:    "explicit Runge–Kutta",
-	Doc:     "Each stage is a right-hand side at a sum of the stages before it; a method is a table of exact figures.",
+	Doc:     "Each stage is a right-hand side at a combination of the stages before it; a method is a table of coefficients.",
 	Methods: explicitMethods(),
 }
 

@@ -9,8 +9,8 @@ import (
 // rosenbrockFamily holds the Rosenbrock methods, for stiff systems.
 var rosenbrockFamily = Family{
 	Name: "Rosenbrock",
-	Doc: "Linearly implicit methods for stiff models: each stage solves a system of linear equations with the matrix " +
-		"of partial derivatives at the start of the step, which is factored once a step.",
+	Doc: "Linearly implicit methods for stiff models: each stage solves a system of linear equations with the " +
+		"Jacobian at the start of the step, which is factored once a step.",
 	Methods: rosenbrockMethods(),
 }
 

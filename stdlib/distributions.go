@@ -26,7 +26,7 @@ var distributions = []*Func{
 	{
 		Name: "lognormal", Args: []string{"mu", "sd"}, Class: Noise, Centre: "mu", Log: true,
 		Value: "exp(-((log(y) - mu)/sd)^2/2)/(y*sd*sqrt(2*pi))", Domain: "y > 0, sd > 0",
-		Doc: "distribution whose logarithm is normal, with median exp(mu)",
+		Doc: "distribution of y whose logarithm is normal; the median of y is exp(mu)",
 		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then 0.5*((logy - mu)/sd)^2 + log(sd) + logy " +
 			"+ 0.9189385332046728 else inf",
 		Below: "let z = (mu - from)/(sd*1.4142135623730951) " + normalBelow,
@@ -44,7 +44,7 @@ var distributions = []*Func{
 	{
 		Name: "loglaplace", Args: []string{"mu", "b"}, Class: Noise, Centre: "mu", Log: true,
 		Value: "exp(-|log(y) - mu|/b)/(2*b*y)", Domain: "y > 0, b > 0", Kinks: "log(y) = mu",
-		Doc: "distribution whose logarithm has a Laplace distribution, with median exp(mu)",
+		Doc: "distribution of y whose logarithm has a Laplace distribution; the median of y is exp(mu)",
 		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then abs(logy - mu)/b + log(b) + logy + " +
 			"0.6931471805599453 else inf",
 		Below: laplaceBelow,
@@ -135,7 +135,7 @@ var distributions = []*Func{
 	{
 		Name: "inverse_gamma", Args: []string{"shape", "scale"}, Class: Noise,
 		Value: "scale^shape*y^(-shape - 1)*exp(-scale/y)/Γ(shape)", Domain: "y > 0, shape > 0, scale > 0",
-		Doc: "distribution whose inverse has a gamma distribution with rate scale; a prior only",
+		Doc: "distribution of 1/g, where g has a gamma distribution with rate `scale`; a prior only",
 		Body: "let v = if y > 0 then y else 1 " +
 			"return if y > 0 then lgamma(shape) - shape*log(scale) + (shape + 1)*log(v) + scale/v else inf",
 		Cases: []Case{{in(2.5, 2, 0.7), 0.16059547243034922}, {in(2, 1, -1), inf}},
@@ -143,7 +143,7 @@ var distributions = []*Func{
 	{
 		Name: "half_normal", Args: []string{"sd"}, Class: Noise,
 		Value: "sqrt(2/pi)/sd*exp(-(y/sd)^2/2)", Domain: "y ≥ 0, sd > 0",
-		Doc:   "distribution of the absolute value of what is normal around 0; a prior only",
+		Doc:   "distribution of the absolute value of a normal variable with mean 0; a prior only",
 		Body:  "if y >= 0 then 0.5*(y/sd)^2 + log(sd) + 0.2257913526447274 else inf",
 		Mass:  halfNormalMass(),
 		Cases: []Case{{in(2, 0.7), 0.9801885332046727}, {in(2, -1), inf}},
@@ -151,7 +151,7 @@ var distributions = []*Func{
 	{
 		Name: "half_cauchy", Args: []string{"s"}, Class: Noise,
 		Value: "2/(pi*s*(1 + (y/s)^2))", Domain: "y ≥ 0, s > 0",
-		Doc:   "distribution of the absolute value of what is Cauchy around 0; a prior only",
+		Doc:   "distribution of the absolute value of a Cauchy variable with centre 0; a prior only",
 		Body:  "if y >= 0 then log(s) + 0.4515827052894549 + log1p((y/s)^2) else inf",
 		Mass:  halfCauchyMass(),
 		Cases: []Case{{in(2, 0.7), 1.2602882264836723}, {in(2, -1), inf}},

@@ -4,7 +4,7 @@ package stdlib
 var trajectory = []*Func{
 	{
 		Name: "noevent", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "e without events: the conditions inside make no roots, and the gradient is that of the branch taken",
+		Doc: "e without events: no roots of its conditions are located, and the gradient is that of the branch taken",
 	},
 	{
 		Name: "pre", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
@@ -16,7 +16,7 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "at_trigger", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "in the body of an event with a delay: e at the trigger, where the rest is of the execution",
+		Doc: "in the body of an event with a delay and values = execution: e at the trigger",
 	},
 	{
 		Name: "delay", Args: []string{"e", "tau"}, Class: Special, Units: UnitsFree, Value: "e at the time t - tau",
@@ -54,12 +54,12 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state",
-		Doc: "e at the steady state that the run would lead to if it went on after its end, with time standing still",
+		Doc: "e at the steady state that the run would reach if it continued beyond its end with time fixed",
 	},
 	{
 		Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e",
-		Doc: "greatest value of e along the run, wherever that is: at the start or the end, beside an event, or " +
-			"within a step; of an array, of each element. The smallest is -max_over(-e)",
+		Doc: "greatest value of e along the run: at the start or the end, just before or after an event, or " +
+			"within a step; for an array, of each element. The smallest value is -max_over(-e)",
 	},
 	{
 		Name: "nll", Args: []string{"data"}, MinArgs: 0, Class: Functional, Value: "-log likelihood",

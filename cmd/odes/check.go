@@ -16,7 +16,7 @@ type checkCmd struct {
 	reading
 	Models []string `arg:"" help:"Model files; - is standard input."`
 	setFlag
-	Identifiable bool       `help:"Tell which params of the fit the data can tell, near the values in the model."`
+	Identifiable bool       `help:"List the params of the fit that the data identify, near the values in the model."`
 	Format       formatFlag `placeholder:"FORMAT" help:"table for people, or json: one diagnostic on each line."`
 }
 

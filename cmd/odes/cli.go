@@ -242,7 +242,7 @@ func helpTexts() map[string]string {
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",
-		"ignorefast": "Take reactions of SBML that are marked as fast, which are equilibria, by their rate laws.",
+		"ignorefast": "Use the rate laws of reactions that SBML marks as fast, not their equilibria.",
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
@@ -252,14 +252,14 @@ func helpTexts() map[string]string {
 		"predictpictures": picturesHelp(analysis.Named("predict")),
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
-		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",
+		"output":  "Write to this file instead of standard output (-). The file appears whole or not at all.",
 		"table":   "Members are the rows of this CSV file, under names of params: short for --ensemble.rows.",
 		"members": "Write all members to this file; what is done is kept beside it.",
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",
 		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",
-		"in":    "Give the results of this experiment: of its run, with its changes, and its data.",
-		"doses": "Doses from this file, a table with TIME, AMT and others, in the place of those of the subject: " +
+		"in":    "Run this experiment of the model, with its changes and its data.",
+		"doses": "Replace the doses of the subject by those of this file, a table with TIME, AMT and others: " +
 			"--in subject_3 --doses new.csv.",
 		"subject": "A word of the language, a function, a method, a controller, a setting, a format of files or the " +
 			"code of a diagnostic; or a model file, for the names that it declares.",

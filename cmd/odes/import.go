@@ -24,8 +24,8 @@ type importCmd struct {
 	reading
 	File   string  `arg:"" help:"Model of another program, such as one in SBML; - is standard input."`
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
-	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
-	In     string  `placeholder:"TASK" help:"Of the tasks of an archive, translate this one, not the first."`
+	To     float64 `placeholder:"TIME" default:"100" help:"End of the time span, for files that do not define it."`
+	In     string  `placeholder:"TASK" help:"Translate this task of an archive; without it, the first."`
 
 	Force bool `help:"Replace a model that exists."`
 }

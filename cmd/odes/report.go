@@ -31,8 +31,8 @@ type reportCmd struct {
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
 	solverFlags
-	Fit        bool   `help:"Estimate params from the data first, as odes fit does; the rest is at the estimates."`
-	Sample     bool   `help:"Draw from the posterior first, as odes sample does; without --fit, the rest is at a draw."`
+	Fit        bool   `help:"Estimate params from the data first, as odes fit does; all else is at the estimates."`
+	Sample     bool   `help:"Draw from the posterior first, as odes sample does; without --fit, all else is at one draw."`
 	Output     string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 	Playground string `default:"https://odes.dev/playground.html" placeholder:"URL" help:"{playground}"`
 }

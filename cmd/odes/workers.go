@@ -28,7 +28,7 @@ import (
 // natsFlags say how to reach a server of NATS.
 type natsFlags struct {
 	NatsCreds string `name:"nats-creds" placeholder:"FILE" help:"Credentials for the NATS server: a .creds file."`
-	NatsCA    string `name:"nats-ca" placeholder:"FILE" help:"Certificates of those who sign that of the NATS server."`
+	NatsCA    string `name:"nats-ca" placeholder:"FILE" help:"Certificates of the authority (CA) of the NATS server."`
 	NatsCert  string `name:"nats-cert" placeholder:"FILE" help:"Certificate of this client, for servers that want one."`
 	NatsKey   string `name:"nats-key" placeholder:"FILE" help:"Key of that certificate."`
 }
@@ -165,7 +165,7 @@ type workerCmd struct {
 	Nats string `placeholder:"URL" default:"nats://127.0.0.1:4222" help:"Address of the NATS server, with JetStream."`
 	natsFlags
 	Threads    int    `placeholder:"N" help:"Chunks at a time; 0 means one for each core."`
-	Name       string `placeholder:"NAME" help:"What messages call this worker; without it, host and process."`
+	Name       string `placeholder:"NAME" help:"Name of this worker in messages; without it, host and process."`
 	Metrics    string `placeholder:"ADDRESS" help:"Serve counts for Prometheus at this address, such as :9100."`
 	WithParent bool   `hidden:"" help:"End when standard input does."`
 }

@@ -13,29 +13,29 @@ type Ensemble struct {
 var ensemble = Block{
 	Name: "ensemble",
 	Form: "ensemble { n = 1000  k ~ lognormal(0, 1)  seed = 1 }",
-	Text: "What differs between the members that odes ensemble runs: values drawn from distributions (from the " +
-		"priors unless said otherwise), or rows of a table. On the command line: --ensemble.n=1000.",
+	Text: "The values that differ between the members of odes ensemble: draws from distributions (by default the " +
+		"priors), or rows of a table. On the command line: --ensemble.n=1000.",
 	Rows: []Row{
 		{
 			Key: "n", Kind: Count,
-			Doc: "how many members: 1000 unless said otherwise, and one for each row where `rows` names a table",
+			Doc: "the number of members, 1000 by default, or with `rows` one for each row",
 		},
 		{
 			Key: "points", Kind: Word, Default: "sobol",
-			Doc: "`sobol` unless said otherwise: a Sobol sequence, scrambled; `lhs`: a Latin hypercube; `random`: " +
-				"independent draws",
+			Doc: "how values are drawn: `sobol`, the default, a scrambled Sobol sequence; `lhs`, a Latin hypercube; " +
+				"`random`, independently",
 		},
 		{
 			Key: "seed", Kind: Count, Default: "1",
-			Doc: "a whole number that changes which values are drawn; 1 unless said otherwise",
+			Doc: "a whole number that chooses other random numbers, 1 by default",
 		},
 		{
 			Key: "rows", Kind: File,
-			Doc: "a CSV file, `rows = \"sets.csv\"`, whose columns have the names of params: each row is a member",
+			Doc: "a CSV file, `rows = \"sets.csv\"`, whose columns have names of params; each row is a member",
 		},
 		{
 			Key: "gradient", Kind: Switch, Default: "on",
-			Doc: "`on` unless said otherwise: derivatives of the objectives of every member; `off`: values",
+			Doc: "`on`, the default: derivatives of the objectives of every member; `off`: values only",
 		},
 	},
 }

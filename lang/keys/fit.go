@@ -50,81 +50,82 @@ var fit = Block{
 	Rows: []Row{
 		{
 			Key: "minimize", Kind: Objective,
-			Doc: "the objective that a fit is of; unless said otherwise the only one, or the only one that is a " +
+			Doc: "the objective to minimise or maximise; by default the only objective, or the only one that is a " +
 				"likelihood",
 		},
 		{Key: "maximize", Kind: Objective},
 		{
 			Key: "over", Kind: Variables,
-			Doc: "params and initial values, `initial(x)`, that are searched for; unless said otherwise all params " +
-				"with bounds or a prior",
+			Doc: "the params and initial values, `initial(x)`, to estimate; by default all params with bounds or a " +
+				"prior",
 		},
 		{
 			Key: "log", Kind: Variables,
-			Doc: "those of them that are searched for on a logarithmic scale, or `all`",
+			Doc: "the params and initial values of `over` that are searched on a logarithmic scale, or `all`",
 		},
 		{
 			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam"}, Default: "auto",
-			Doc: "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
-				"Newton's method in a trust region) and for anything else of up to 30 numbers (with exact second " +
-				"derivatives), `lbfgsb` for more; `adam` for the weights of networks: many small steps along " +
-				"gradients, of parts of the data if so asked, and then what `auto` does",
+			Doc: "`auto`, the default, takes `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
+				"Newton's method in a trust region) and for other objectives of up to 30 numbers (with exact second " +
+				"derivatives), and `lbfgsb` for more. `adam` is for the weights of networks: many small steps along " +
+				"gradients of all data or of batches, and then `auto`",
 		},
 		{
 			Key: "rate", Kind: Number, Range: positive,
-			Doc: "of `adam`: how far a step moves a weight, about, and any other number in parts of its value at the " +
-				"start (0.01 unless said otherwise); how many times all data are gone through (500); and to which " +
-				"part of itself the rate has fallen in the end (0.1)",
+			Doc: "settings of `adam`. `rate`: about how far a step moves a weight, or any other number relative to its " +
+				"value at the start (default 0.01). `epochs`: the number of passes through all data (500). `decay`: " +
+				"the final rate divided by the first one (0.1)",
 		},
 		{Key: "epochs", Kind: Count},
 		{Key: "decay", Kind: Number, Range: positive},
 		{
 			Key: "batch", Kind: Count,
-			Doc: "of `adam`: how many experiments a step looks at, drawn anew in each epoch, or rows of data in a " +
-				"model without experiments; all unless said otherwise",
+			Doc: "with `adam`: the number of experiments in a step, drawn anew in each epoch, or of rows of data in a " +
+				"model without experiments; by default all",
 		},
 		{
 			Key: "starts", Kind: Count, Default: "1",
-			Doc: "how many searches (1 unless said otherwise): the first from the values in the file, others from " +
-				"points that are drawn from the priors or within the bounds; how: `lhs` (a Latin hypercube) unless " +
-				"said otherwise, `sobol` or `random`; a whole number that changes which; and the iterations of each " +
-				"at most, 300 unless said otherwise",
+			Doc: "`starts`: the number of searches (default 1). The first one starts at the values in the file, others " +
+				"at points from the priors or within the bounds. `points`: how these are drawn, by `lhs` (a Latin " +
+				"hypercube, the default), `sobol` or `random`. `seed`: a whole number that chooses other points. " +
+				"`max_iter`: the most iterations of a search (300)",
 		},
 		{Key: "points", Kind: Word, Default: "lhs"},
 		{Key: "seed", Kind: Count, Default: "1"},
 		{Key: "max_iter", Kind: Count},
 		{
 			Key: "max_time", Kind: Number, Range: positive,
-			Doc: "the seconds that all searches may take; what follows them may take half as long",
+			Doc: "the most seconds for all searches; the certificate, intervals and the like may take half of this " +
+				"time more",
 		},
 		{
 			Key: "intervals", Kind: Word, Default: "auto",
 			Words: []string{"auto", "profile", "wald", "bootstrap", "none"},
-			Doc: "`profile`, `wald`, `bootstrap`, `none` or, unless said otherwise, `auto` (`profile` of up to 30 " +
-				"estimates, else `wald`): how intervals are found; their probability (0.95)",
+			Doc: "how intervals of estimates are computed: by `profile`, `wald` or `bootstrap`, or `none`; `auto`, the " +
+				"default, is `profile` for up to 30 estimates and `wald` for more. `level`: their probability (0.95)",
 		},
 		{Key: "level", Kind: Number, Range: Range{To: 1}, Default: "0.95"},
 		{
 			Key: "bootstrap", Kind: Count, Default: "1000",
-			Doc: "how many refits `intervals = bootstrap` makes, to rows of data drawn with replacement: 1000 " +
-				"unless said otherwise",
+			Doc: "the number of refits of `intervals = bootstrap`, to rows of data drawn with replacement (default " +
+				"1000)",
 		},
 		{
 			Key: "scatter", Kind: Word, Words: []string{"known", "estimated"}, Default: "known",
-			Doc: "`known` unless said otherwise: the standard deviations in the model are right; `estimated`: they " +
-				"are so up to one factor, which the residuals tell",
+			Doc: "`known`, the default: standard deviations are those of the model; `estimated`: they have a common " +
+				"unknown factor, which the residuals determine",
 		},
 		{
 			Key: "errors", Kind: Word, Words: []string{"r", "s", "sandwich"}, Default: "r",
-			Doc: "of models with random effects, standard errors by the inverse of `r`, the Hessian of nll(), unless " +
-				"said otherwise, or of `s`, the sum over subjects of the products of their gradients; or by the " +
-				"`sandwich` of both; docs/populations.md",
+			Doc: "standard errors in models with random effects: by `r`, the default, the Hessian of nll(); by `s`, " +
+				"the sum over subjects of the products of their gradients; or by the `sandwich` of both; " +
+				"docs/populations.md",
 		},
 		{
 			Key: "shooting", Kind: Own, Words: []string{"off", "auto"}, Default: "off",
-			Doc: "for fits that start far away: a number of parts into which each run is divided, `D.time` or other " +
-				"times at which they begin, `auto` (where a search by whole runs does not come to a good end) or, " +
-				"unless said otherwise, `off`",
+			Doc: "multiple shooting, for fits that start far away: the number of parts of each run, the times at which " +
+				"parts begin (such as `D.time`), `auto` (only if a search by whole runs has no good end) or `off`, " +
+				"the default",
 		},
 	},
 }

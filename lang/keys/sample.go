@@ -24,54 +24,51 @@ var sample = Block{
 	Rows: []Row{
 		{
 			Key: "of", Kind: Objective,
-			Doc: "minus the logarithm of the density that is drawn from; unless said otherwise `nll() - log_prior()`",
+			Doc: "the objective to draw from: minus the logarithm of the density; by default `nll() - log_prior()`",
 		},
 		{
 			Key: "over", Kind: Variables,
-			Doc: "params and initial values, `initial(x)`, that are drawn; unless said otherwise all params with " +
-				"bounds or a prior",
+			Doc: "the params and initial values, `initial(x)`, to draw; by default all params with bounds or a prior",
 		},
 		{
 			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
-			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal " +
-				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be " +
-				"trusted",
+			Doc: "`nuts`, the default: Markov chains by the No-U-Turn sampler; `laplace`: normal distributions at the " +
+				"modes, reweighted, with a number (Pareto's k) that says whether the weights can be trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",
-			Doc: "how many chains, 4 unless said otherwise, the draws of each, 1000, and the iterations before them, " +
-				"500, in which a chain finds steps and metric",
+			Doc: "`chains`: the number of chains (4); `draws`: the draws of each chain (1000); `warmup`: the " +
+				"iterations before them, which adapt steps and metric (500)",
 		},
 		{Key: "draws", Kind: Count, Default: "1000"},
 		{Key: "warmup", Kind: Count, Default: "500"},
 		{
 			Key: "metric", Kind: Word, Words: []string{"hessian", "dense", "diag"}, Default: "hessian",
-			Doc: "in which coordinates chains move: those of the exact `hessian` at the mode, corrected by the draws " +
-				"of warm-up, unless said otherwise; `dense` and `diag` learn covariances or variances from the draws " +
-				"alone, for posteriors without a mode",
+			Doc: "the metric of the chains: by the exact `hessian` at the mode, the default, corrected by the draws of " +
+				"the warm-up; `dense` and `diag` estimate covariances or variances from draws alone, for posteriors " +
+				"without a mode",
 		},
 		{
 			Key: "target", Kind: Number, Range: Range{To: 1}, Default: "0.8",
-			Doc: "the share of steps that is to be accepted, 0.8 unless said otherwise: 0.95 makes shorter steps, " +
-				"and fewer divergences",
+			Doc: "the acceptance rate to which steps are adapted, 0.8 by default; 0.95 makes shorter steps and fewer " +
+				"divergences",
 		},
 		{
 			Key: "depth", Kind: Count, Default: "10",
-			Doc: "the most doublings of a trajectory: 10 unless said otherwise",
+			Doc: "the most doublings of a trajectory, 10 by default",
 		},
 		{
 			Key: "starts", Kind: Count,
-			Doc: "how many searches look for modes before the chains begin: twice as many as chains unless said " +
-				"otherwise",
+			Doc: "the number of searches for modes before the chains begin; by default twice the number of chains",
 		},
 		{
 			Key: "seed", Kind: Count, Default: "1",
-			Doc: "a whole number that changes which values are drawn; 1 unless said otherwise",
+			Doc: "a whole number that chooses other random numbers, 1 by default",
 		},
 		{
 			Key: "random", Kind: Word, Words: []string{"integrate", "draw"}, Default: "integrate",
-			Doc: "what becomes of the random effects of a population. `integrate` unless said otherwise: the " +
-				"likelihood is integrated over them; `draw`: those of each subject are drawn with the params",
+			Doc: "the random effects of a population: with `integrate`, the default, the likelihood is an integral " +
+				"over them; with `draw`, those of each subject are drawn together with the params",
 		},
 	},
 }

@@ -8,29 +8,29 @@ var sens = Block{
 	Rows: []Row{
 		{
 			Key: "of", Kind: Objectives,
-			Doc: "objectives; params and `initial(x)`. Without them: all objectives; all params and the literal " +
-				"initial values",
+			Doc: "`of`: the objectives to differentiate (default: all); `wrt`: params and `initial(x)` to " +
+				"differentiate by (default: all params, and initial values that are numbers)",
 		},
 		{Key: "wrt", Kind: Variables},
 		{
 			Key: "mode", Kind: Word, Default: "adjoint",
-			Doc: "how derivatives are computed: `adjoint` unless said otherwise; `auto` takes it or `tangent`, " +
-				"whichever costs less. `odes doc adjoint` and others explain them; docs/methods.md",
+			Doc: "how derivatives are computed: `adjoint`, the default; `auto` takes `adjoint` or `tangent`, whichever " +
+				"costs less; odes doc adjoint and others explain the modes; docs/methods-derivatives.md",
 		},
 		{
 			Key: "check",
-			Doc: "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so many random " +
-				"directions, and says in a note that it is right, or in a warning how far it is off",
+			Doc: "`fd(directions = 3, tol = 1e-5)` checks the gradient as odes verify does, along this number of " +
+				"random directions. A note says that it is right, or a warning how large the error is",
 		},
 		{
 			Key: "control", Kind: Word, Words: []string{"auto", "on", "off"}, Default: "auto",
-			Doc: "`on`: derivatives of the states take part in the error control of the run; `auto`, the default: " +
-				"where `trust` finds that they must",
+			Doc: "`on`: error control of the run includes derivatives of the states; `auto`, the default: only if " +
+				"`trust` finds that they need it; `off`: never",
 		},
 		{
 			Key: "trust", Kind: Switch, Default: "on",
-			Doc: "`on`, the default: compare all results with an independent run and mark what is not right; `off`: " +
-				"leave that out",
+			Doc: "`on`, the default: an independent run checks all results, and numbers that it does not confirm are " +
+				"marked; `off`: no such run",
 		},
 		{
 			Key: "error", Kind: Switch, Default: "off",
@@ -38,27 +38,26 @@ var sens = Block{
 		},
 		{
 			Key: "rtol", Kind: Number, Range: Range{To: 1},
-			Doc: "of the adjoint variables of `continuous` and `backsolve`; without them, the solver's `rtol`, and " +
-				"a thousandth of it of the largest variable so far",
+			Doc: "tolerances of the adjoint variables, for `continuous` and `backsolve`; by default `rtol` is that of " +
+				"the solver, and `atol` a thousandth of `rtol` times the largest variable so far",
 		},
 		{Key: "atol", Kind: Number, Range: positive},
 		{
 			Key: "steady", Kind: Word, Words: []string{"solve", "run"}, Default: "solve",
-			Doc: "how first derivatives of steady states are computed: `solve`, the default, solves linear " +
-				"equations; `run` integrates these in time until they come to rest, to be compared with; " +
-				"docs/steady.md",
+			Doc: "how first derivatives of steady states are computed: `solve`, the default, solves linear equations; " +
+				"`run` integrates these in time until they come to rest, for comparisons; docs/steady.md",
 		},
 		{
 			Key: "bump", Kind: Number, Range: positive,
-			Doc: "of `differences`: by how much each variable is moved up and down, in its unit. Without it the " +
-				"differences are extrapolated from four moves, by 1e-4 and 2e-4 of the variable",
+			Doc: "with `mode = differences`: the change of each variable, up and down, in its unit. By default, " +
+				"differences are extrapolated from four changes, by 1e-4 and 2e-4 of the variable",
 		},
 		{
 			Key: "order", Default: "1",
-			Doc: "`order = 2`: the Hessian of every objective comes with its gradient, exact for the computed " +
-				"solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a const or " +
-				"param that holds them: the product of the Hessian with that vector, at the cost of one of its " +
-				"columns. With the modes that differentiate the computed solution; docs/methods.md",
+			Doc: "`order = 2` adds the Hessian of every objective to its gradient. `hvp = [1, 0, -2]` adds the product " +
+				"of the Hessian with a vector, at the cost of one column of the Hessian. The vector has a number for " +
+				"each element of `wrt`, or is the name of a const or param. Both are exact for the computed solution, " +
+				"and need a mode that differentiates it; docs/methods-derivatives.md",
 		},
 		{Key: "hvp"},
 	},

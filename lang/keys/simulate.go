@@ -18,26 +18,26 @@ var simulate = Block{
 	Rows: []Row{
 		{
 			Key: "replicates", Kind: Count, Default: "1",
-			Doc: "how many sets of data: 1 unless said otherwise",
+			Doc: "the number of sets of data, 1 by default",
 		},
 		{
 			Key: "seed", Kind: Count, Default: "1",
-			Doc: "a whole number that changes which data are drawn; 1 unless said otherwise",
+			Doc: "a whole number that chooses other random numbers, 1 by default",
 		},
 		{
 			Key: "prior", Kind: Switch, Default: "off",
-			Doc: "`on`: each set of data has params of its own, which are drawn from their priors; `off` unless said " +
-				"otherwise: params are as in the model",
+			Doc: "`on`: for each set of data, params are drawn from their priors; `off`, the default: params are those " +
+				"of the model",
 		},
 		{
 			Key: "times", Kind: Numbers,
-			Doc: "times in place of those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`; tables " +
-				"then have these for each combination of texts, and the numbers of other columns as in the last row " +
-				"before",
+			Doc: "times that replace those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`. Tables " +
+				"then have these times once for each combination of texts; numbers in other columns are those of the " +
+				"last row before",
 		},
 		{
 			Key: "table", Kind: Name,
-			Doc: "which table of the model is drawn, where it observes several",
+			Doc: "the table to draw, if the model observes several",
 		},
 	},
 }

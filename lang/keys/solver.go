@@ -11,138 +11,144 @@ var solver = Block{
 	Rows: []Row{
 		{
 			Key: "method", Kind: Word,
-			Doc: "`dopri5` unless said otherwise, and `rodas5p` (on some grids `rkc2`) while a run is stiff; with " +
-				"`auto`, `rtol` chooses the former; docs/methods.md",
+			Doc: "the explicit method is `dopri5`, the default, or with `auto` the one that `rtol` chooses; while a " +
+				"run is stiff, both use `rodas5p`, or on some grids `rkc2`; any other named method makes all steps; " +
+				"docs/methods.md",
 		},
 		{
 			Key: "stages", Kind: Count,
-			Doc: "of `rkc2`: 2 to 50",
+			Doc: "the number of stages of `rkc2`: 2 to 50",
 		},
 		{
 			Key: "theta", Kind: Number,
-			Doc: "of `theta`: 0.5 to 1",
+			Doc: "the parameter of `method = theta`: 0.5 to 1",
 		},
 		{
 			Key: "rtol", Default: "1e-6",
-			Doc: "`rtol` is 1e-6 and `atol` is `auto` unless said otherwise: by the size of each state; " +
-				"`atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (elements: " +
-				"`x = [1e-9, 1e-12]`); so does `[1e-9, 1e-12]`, as declared; an `rtol` below 1e-15, but 0, is 1e-15",
+			Doc: "the relative tolerance `rtol` (default 1e-6, at least 1e-15 or 0) and the absolute tolerance `atol` " +
+				"(default `auto`: by the size of each state). `atol = [x = 1e-9, v = 1e-12]` sets those of x and v " +
+				"only, `x = [1e-9, 1e-12]` those of the elements of x, and `atol = [1e-9, 1e-12]` those of all states " +
+				"in the order of their declarations",
 		},
 		{Key: "atol", Default: "auto"},
 		{
 			Key: "sens_tol", Kind: Number, Range: Range{To: 1, With: true},
-			Doc: "repeats the run with tighter tolerances until the estimated error of every derivative is at most " +
-				"this, relative to the largest derivative of the same objective by the same variable; " +
-				"docs/methods.md says what of zeros",
+			Doc: "the run is repeated with tighter tolerances until the estimated error of every derivative is at most " +
+				"this, relative to the largest derivative of the same objective by the same variable; docs/methods-trust.md " +
+				"says which zeros are exempt",
 		},
 		{
 			Key: "h0", Kind: Number, Range: positive, Unit: "time",
-			Doc: "first, smallest and largest step, and how many",
+			Doc: "`h0`, `hmin` and `hmax` are the first, the smallest and the largest step, `max_steps` the largest " +
+				"number of steps",
 		},
 		{Key: "hmin", Kind: Number, Range: positive, Unit: "time"},
 		{Key: "hmax", Kind: Number, Range: positive, Unit: "time"},
 		{Key: "max_steps", Kind: Count},
 		{
 			Key: "fixed_step", Kind: Number, Range: positive, Unit: "time",
-			Doc: "that step, without error control",
+			Doc: "steps of this length, without error control",
 		},
 		{
 			Key: "quad_tol", Words: []string{"off"},
-			Doc: "the relative tolerance of integrals that objectives read, with a thousandth of it as the absolute " +
-				"one; `rtol` and `atol` unless said otherwise; `off`: steps follow the states alone; " +
-				"docs/methods.md",
+			Doc: "the relative tolerance of integrals in objectives; their absolute tolerance is a thousandth of it. " +
+				"Without it they have `rtol` and `atol`. With `off`, error control ignores integrals; docs/methods-steps.md",
 		},
 		{
 			Key: "stability", Kind: Switch, Default: "on",
-			Doc: "`on` unless said otherwise: no step of an explicit method is longer than what is stable; `off`: " +
-				"as long as its error allows",
+			Doc: "`on`, the default: steps of explicit methods are no longer than is stable; `off`: only error control " +
+				"limits them",
 		},
 		{
 			Key: "dense", Kind: Word, Words: []string{"own", "hermite"}, Default: "own",
-			Doc: "between the ends of steps: `own`, the dense output of the method, unless said otherwise; " +
-				"`hermite`: Hermite's cubic, of order 3, in explicit Runge–Kutta methods",
+			Doc: "values between the ends of steps: by `own`, the default, the dense output of the method, or by " +
+				"`hermite`, Hermite's cubic of order 3, with explicit Runge–Kutta methods",
 		},
 		{
 			Key: "observe", Kind: Word, Words: []string{"auto", "clip", "dense"}, Default: "auto",
-			Doc: "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside steps): `auto` " +
-				"is `dense` for more than 16 of them, if the method's dense output is good enough",
+			Doc: "with `clip`, steps end at times of observations; with `dense`, values are read inside steps; `auto`, " +
+				"the default, is `dense` for more than 16 times, if the dense output of the method is accurate enough",
 		},
 		{
 			Key: "event_tol", Kind: Number, Range: positive, Unit: "time",
-			Doc: "how close in time events are one group (10 units in the last place unless said otherwise); how " +
-				"many events and changes of mode a run may have (10,000 unless said otherwise), and how many rounds " +
-				"one group (100)",
+			Doc: "`event_tol`: events that are closer in time form one group (default: 10 units in the last place); " +
+				"`max_events`: the most events and changes of mode in a run (10,000); `max_cascade`: the most rounds " +
+				"in one group of events (100)",
 		},
 		{Key: "max_events", Kind: Count},
 		{Key: "max_cascade", Kind: Count},
 		{
 			Key: "recheck", Kind: Word, Words: []string{"round", "body"}, Default: "round",
-			Doc: "`round` unless said otherwise: what events of one time set off comes after them; `body`: the " +
-				"conditions are evaluated after every body, and what became true competes by priority",
+			Doc: "`round`, the default: an event that others at the same time set off comes after all of these; " +
+				"`body`: conditions are evaluated after every body, and events that have become due are ordered by " +
+				"priority",
 		},
 		{
 			Key: "ties", Words: []string{"file", "random"}, Default: "file",
-			Doc: "events of equal priority, at one time: in the order of the `file`, unless said otherwise, or in " +
-				"one that is drawn: `random(seed = 7)`",
+			Doc: "the order of events with equal priority at one time: that of the `file`, the default, or a random " +
+				"one, `random(seed = 7)`",
 		},
 		{
 			Key: "controller", Kind: Word, Default: "pi",
-			Doc: "the rule for step lengths: `pi` unless said otherwise; `predictive` suits stiff models; `odes doc " +
-				"pi` and others",
+			Doc: "the rule for step lengths, `pi` by default; `predictive` is for stiff models; odes doc pi and others " +
+				"explain them",
 		},
 		{
 			Key: "max_growth", Kind: Number, Range: Range{From: 1, To: math.Inf(1)},
-			Doc: "how many times longer than the last a step may be: that of the controller unless said otherwise, " +
-				"10 for `pi` and `predictive`, and 5 for most others",
+			Doc: "the largest ratio of a step to the step before; by default it is that of the controller: 10 for `pi` " +
+				"and `predictive`, 5 for most others",
 		},
 		{
 			Key: "checkpoint", Words: []string{"all", "states", "binomial", "stages"},
-			Doc: "what is kept of a run for its gradient; what is not is computed again, to the same bits: `all` " +
-				"(the stages of every step), `states`, `states(k)` (one in k), `states(every = k, ram = n)` (the " +
-				"last n of them in memory and the others in a file), `binomial(n)` or `revolve(ram = n, disk = m)` " +
-				"(so many states, placed for the least work, m of them in a file), `stages(n)` or `stages(ram = n, " +
-				"disk = m)` (so many steps with their stages); without a number as many as half of `memory` holds. " +
-				"Unless said otherwise all is kept, and where `memory` is too small for it states only, then one in " +
-				"2, 4 …; docs/methods.md",
+			Doc: "which parts of a run are kept for its gradient; all others are computed again, with the same bits. " +
+				"`all`: the stages of every step. `states`: the state before every step. `states(k)`: every k-th " +
+				"state. `states(every = k, ram = n)`: the last n of these in memory, the others in a file. " +
+				"`binomial(n)`: n states, placed for the least work. `revolve(ram = n, disk = m)`: the same, with m " +
+				"further states in a file. `stages(n)` and `stages(ram = n, disk = m)`: whole steps instead of " +
+				"states. Without a number, as many as half of `memory` holds. Without this setting everything is " +
+				"kept, and if `memory` is too small, only states, then every 2nd, 4th … state; " +
+				"docs/methods-derivatives.md",
 		},
 		{
 			Key: "units", Kind: Word, Words: []string{"off", "warn", "strict"},
-			Doc: "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` refuses " +
-				"unknown units as well",
+			Doc: "contradictions of units: `off` ignores them, `warn` warns; without this setting they are errors. " +
+				"`strict` also refuses unknown units",
 		},
 		{
 			Key: "threads", Kind: Count,
-			Doc: "goroutines, and what a run and its results may take (`\"2 GB\"`; docs/limits.md has the default); " +
-				"results do not depend on them",
+			Doc: "`threads`: the number of threads; `memory`: the most memory that a run and its results may take, " +
+				"such as `\"2 GB\"` (docs/limits.md has the default). Results do not depend on them",
 		},
 		{Key: "memory", Kind: Size, Unit: "bytes"},
 		{
 			Key: "steady", Kind: Word, Words: []string{"auto", "newton", "run"}, Default: "auto",
-			Doc: "how steady states are found: `auto`, the default, follows the run with growing steps until " +
-				"Newton's method takes over; `newton` begins with that; `run` goes on to the end; docs/steady.md",
+			Doc: "how steady states are found: `auto`, the default, follows the run with growing steps until Newton's " +
+				"method converges; `newton` begins with Newton's method; `run` follows the run to its end; " +
+				"docs/steady.md",
 		},
 		{
 			Key: "steady_start", Kind: Word, Words: []string{"auto", "own", "warm"}, Default: "auto",
-			Doc: "where searches for steady states begin: `own`, where the run is; `warm`, at the steady state of " +
-				"the first experiment, of the member before in a sweep, or of the last iteration of a fit; `auto`, " +
-				"the default: `warm` within fits, whose results are confirmed, and `own` elsewhere; docs/steady.md",
+			Doc: "where searches for steady states begin: `own`, at the present state of the run; `warm`, at the " +
+				"steady state of the first experiment, of the last member of a sweep, or of the last iteration of a " +
+				"fit; `auto`, the default: `warm` within fits, whose results are confirmed, and `own` elsewhere; " +
+				"docs/steady.md",
 		},
 		{
 			Key: "steady_tol", Kind: Number, Range: positive,
-			Doc: "the last step of Newton's method to a steady state, in units of `rtol*abs(x) + atol` (1e-3 unless " +
-				"said otherwise)",
+			Doc: "the largest last step of Newton's method to a steady state, in units of `rtol*abs(x) + atol` " +
+				"(default 1e-3)",
 		},
 		{
 			Key: "marginal", Words: []string{"laplace", "focei", "foce", "fo", "agq", "imp"}, Default: "laplace",
-			Doc: "how nll() is integrated over random effects: `laplace`, unless said otherwise, `focei`, `foce`, " +
-				"`fo`, `agq(n = 5)` (Gauss–Hermite quadrature with so many nodes for each random effect) or " +
-				"`imp(n = 1000, seed = 1)` (importance sampling); docs/populations.md",
+			Doc: "how nll() integrates over random effects: `laplace`, the default, `focei`, `foce`, `fo`, `agq(n = " +
+				"5)` (Gauss–Hermite quadrature with n nodes for each random effect) or `imp(n = 1000, seed = 1)` " +
+				"(importance sampling); docs/populations.md",
 		},
 		{
 			Key: "linear", Kind: Word, Default: "auto",
-			Doc: "how implicit methods solve the linear equations of a step: `dense`, `band` and `sparse` factor a " +
-				"matrix; `gmres` needs no factors, only products, for grids whose factors have no room; `auto` " +
-				"chooses by the pattern of the Jacobian; docs/methods.md",
+			Doc: "how the linear equations of implicit steps are solved: `dense`, `band` and `sparse` factor a matrix; " +
+				"`gmres` needs products only, for grids whose factors need too much memory; `auto`, the default, " +
+				"chooses by the pattern of the Jacobian; docs/methods-linear.md",
 		},
 	},
 }

@@ -62,7 +62,7 @@ func TestDefaults(t *testing.T) {
 		{"solver", "method", usual},
 		{"sens", "mode", s.Mode},
 	} {
-		if r := keys.Find(c.block, c.key); !strings.Contains(r.Doc, "`"+c.value+"` unless said otherwise") {
+		if r := keys.Find(c.block, c.key); !strings.Contains(r.Doc, "`"+c.value+"`, the default") {
 			t.Errorf("what is said of %s.%s does not name the default, %s", c.block, c.key, c.value)
 		}
 	}

@@ -27,15 +27,15 @@ var fitted = &Row{
 		},
 		{
 			Name: "starts", Key: "starts", Word: "starts", Own: true, Kind: Whole, Placeholder: "N",
-			Help: "How many searches: short for --fit.starts.",
+			Help: "Number of searches: short for --fit.starts.",
 		},
 		{
 			Name: "seed", Key: "seed", Kind: Whole, Placeholder: "N",
-			Help: "Where they start: short for --fit.seed.",
+			Help: "Seed of the points where searches start: short for --fit.seed.",
 		},
 		{
 			Name: "bootstrap", Key: "bootstrap", Kind: Whole, Placeholder: "N",
-			Help: "Intervals from so many refits to rows drawn again.",
+			Help: "Intervals from this number of refits to resampled rows of data.",
 			Also: []odes.Setting{{Key: "fit.intervals", Value: "bootstrap"}},
 		},
 		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{searchers}"},
@@ -45,11 +45,11 @@ var fitted = &Row{
 		},
 		{
 			Name: "onward", Kind: Whole, Placeholder: "N",
-			Help: "Begin with the values that controls have N pieces later.",
+			Help: "Begin with controls shifted by N pieces, for a moving horizon.",
 		},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
-			Help: "Keep searches in this file, and leave out those that it holds.",
+			Help: "Keep searches in this file, and do not repeat those in it.",
 		},
 		{
 			Name: "log", Kind: File, Placeholder: "FILE",

@@ -57,7 +57,7 @@ var ofMembers = []Flag{
 // behindMembers is what differs between members.
 var behindMembers = &Behind{
 	Name: "axes", Words: []string{"from", "to"},
-	Help: "What differs: 'k ~ lognormal(0, 1)', or k from 0.1 to 10 points 20.", Request: "draw",
+	Help: "Values that differ between members: 'k ~ lognormal(0, 1)', or k from 0.1 to 10 points 20.", Request: "draw",
 }
 
 // memberFormats are the formats of members: statistics of them, or a file with all rows.

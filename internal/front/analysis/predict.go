@@ -28,11 +28,11 @@ var predict = &Row{
 		},
 		{
 			Name: "seed", Kind: Whole, Placeholder: "N",
-			Help: "Which data are drawn from the noise: around what --draws predict, or for a population.",
+			Help: "Seed of simulated data: for the predictions of --draws, or for a population.",
 		},
 		{
 			Name: "replicates", Kind: Whole, Placeholder: "N",
-			Help: "How many sets of data are drawn for a population: for NPDE and visual predictive checks.",
+			Help: "Number of simulated sets of data of a population, for NPDE and visual predictive checks.",
 		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {predictpictures}. May be repeated."},
 	},

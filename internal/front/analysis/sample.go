@@ -29,24 +29,24 @@ import (
 // sample draws from posteriors.
 var sample = &Row{
 	Name: "sample", Block: "sample",
-	Help: "Draw from the posterior: what is possible, by the data and the priors.",
+	Help: "Draw params from the posterior: their distribution given the data and the priors.",
 	Flags: []Flag{
-		{Name: "chains", Key: "chains", Placeholder: "N", Help: "How many chains."},
-		{Name: "draws", Key: "draws", Placeholder: "N", Help: "How many draws of each chain."},
+		{Name: "chains", Key: "chains", Placeholder: "N", Help: "Number of chains."},
+		{Name: "draws", Key: "draws", Placeholder: "N", Help: "Number of draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
-		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Which draws."},
+		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Seed of the random numbers."},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
-			Help: "Keep chains in this file, and go on where it has them; also with more draws.",
+			Help: "Keep chains in this file, and continue those in it, also with more draws.",
 		},
 		{
 			Name: "predictive", Kind: Switch, Request: "predictive",
-			Help: "Tell how the draws predict the data, as odes predict --draws does.",
+			Help: "Compare predictions of the draws with the data, as odes predict --draws does.",
 		},
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {samplepictures}. May be repeated."},
 	},
 	Examples: []Example{
-		{"odes sample model.ode", "means, standard deviations and quantiles of the params, and what they are worth"},
+		{"odes sample model.ode", "means, standard deviations and quantiles of the params, with R-hat and effective draws"},
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
 		{"odes sample model.ode --draw trace --draw pairs=p.svg", "with pictures"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},

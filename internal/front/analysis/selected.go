@@ -23,7 +23,7 @@ import (
 // selected compares models by fits.
 var selected = &Row{
 	Name:  "select",
-	Help:  "Compare models that hold some of their params at values, by fits to the data.",
+	Help:  "Compare nested models, in which some params have fixed values, by fits to the data.",
 	Block: "fit",
 	Flags: []Flag{
 		{
@@ -44,16 +44,16 @@ var selected = &Row{
 		},
 		{
 			Name: "starts", Key: "starts", Word: "starts", Own: true, Kind: Whole, Placeholder: "N",
-			Help: "How many searches for each model: short for --fit.starts.",
+			Help: "Number of searches for each model: short for --fit.starts.",
 		},
 		{
 			Name: "seed", Key: "seed", Kind: Whole, Placeholder: "N",
-			Help: "Where they start: short for --fit.seed.",
+			Help: "Seed of the points where searches start: short for --fit.seed.",
 		},
 		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{searchers}"},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
-			Help: "Keep searches in this file, and leave out those that it holds.",
+			Help: "Keep searches in this file, and do not repeat those in it.",
 		},
 	},
 	Examples: []Example{

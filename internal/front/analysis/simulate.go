@@ -18,10 +18,10 @@ import (
 // simulated draws data.
 var simulated = &Row{
 	Name: "simulate", Block: "simulate",
-	Help: "Draw data from the noise of the model, in the place of those that it has.",
+	Help: "Simulate data: predictions of the model with random noise, at the rows of its table.",
 	Flags: []Flag{
-		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Which data: a whole number from 1."},
-		{Name: "replicates", Key: "replicates", Placeholder: "N", Help: "How many sets of data."},
+		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Seed of the random numbers: a whole number from 1."},
+		{Name: "replicates", Key: "replicates", Placeholder: "N", Help: "Number of sets of data."},
 		{Name: "prior", Key: "prior", Help: "Draw params from their priors first, for each set anew."},
 		{
 			Name: "times", Key: "times", Placeholder: "TIMES",
@@ -33,9 +33,9 @@ var simulated = &Row{
 		},
 	},
 	Examples: []Example{
-		{"odes simulate model.ode --seed 1 -o data.csv", "data that the model could have given, as its table has them"},
+		{"odes simulate model.ode --seed 1 -o data.csv", "simulated data in the form of its table"},
 		{"odes simulate model.ode --times 0:0.5:24", "at these times, from 0 to 24"},
-		{"odes simulate model.ode --prior --replicates 100 -o data.csv", "with params of their own, in columns true_…"},
+		{"odes simulate model.ode --prior --replicates 100 -o data.csv", "each set with params drawn from the priors, in columns true_…"},
 	},
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		r, err := simulate.Run(ctx, m, o)

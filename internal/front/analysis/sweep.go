@@ -24,7 +24,7 @@ var swept = &Row{
 		},
 		{
 			Name: "n", Short: "n", Kind: Whole, Placeholder: "N", Request: "n",
-			Help: "How many points to choose, with --points.",
+			Help: "Number of points, with --points.",
 		},
 		{
 			Name: "seed", Kind: Natural, Default: "1", Placeholder: "N", Request: "seed",
