@@ -11,7 +11,7 @@ import (
 )
 
 // bounds is what the row of a method's setting says: of which method it is, and from where to where it goes.
-var bounds = regexp.MustCompile(`^of .(\w+).: ([\d.]+) to ([\d.]+)$`)
+var bounds = regexp.MustCompile(`^the .* (?:of|in) .(\w+).: ([\d.]+) to ([\d.]+)$`)
 
 // TestMethodSettings requires that settings of method families are explained with those of every run, and that the
 // family takes the values that the explanation names, and none beyond them.

@@ -21,7 +21,7 @@ var solver = Block{
 		},
 		{
 			Key: "theta", Kind: Number,
-			Doc: "the parameter of `method = theta`: 0.5 to 1",
+			Doc: "the weight of the end of a step in `theta`: 0.5 to 1",
 		},
 		{
 			Key: "rtol", Default: "1e-6",
