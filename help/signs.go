@@ -52,8 +52,8 @@ var marks = []Entry{
 		"\"loose\"."},
 	{"!", "0.0412!", "After a number of a result: it is lost, not to be trusted. An independent run has another " +
 		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
-	{"|", "-2.00|", "After a derivative: it is one-sided. Two things happen at one time, and for a change of the variable " +
-		"to the other side the derivative is different. The lines below the table have both; JSON writes \"one_sided\"."},
+	{"|", "-2.00|", "After a derivative: it is one-sided. Two things happen at one time, and if the variable changes in " +
+		"the other direction, the derivative is different. The lines below the table have both; JSON writes \"one_sided\"."},
 	{"~0", "~0", "In place of a number of a result: it is zero within its estimated error. JSON has " +
 		"the number, and its error under \"uncertain\"."},
 }
