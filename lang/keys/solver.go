@@ -25,8 +25,8 @@ var solver = Block{
 		},
 		{
 			Key: "rtol", Default: "1e-6",
-			Doc: "the relative tolerance `rtol` (default 1e-6; smaller ones than 1e-15, except 0, are 1e-15) and the absolute tolerance `atol` " +
-				"(default `auto`: by the size of each state). `atol = [x = 1e-9, v = 1e-12]` sets those of x and v " +
+			Doc: "the relative tolerance `rtol` (default 1e-6; smaller ones than 1e-15, except 0, are 1e-15) and the " +
+				"absolute tolerance `atol` (default `auto`: by the size of each state). `atol = [x = 1e-9, v = 1e-12]` sets those of x and v " +
 				"only, `x = [1e-9, 1e-12]` those of the elements of x, and `atol = [1e-9, 1e-12]` those of all states " +
 				"in the order of their declarations",
 		},
