@@ -174,8 +174,8 @@ differentiated by N + N² parameters and N initial values. The classical model h
   reference is not accurate enough for errors below 1e-13.
 - **odes**: *odes, auto* is `+"`method = auto`"+`, in which the tolerance chooses `+"`tsit5`, `dop853`"+` or `+
 		"`vern9`"+`. *sens_tol*
-  also controls the errors of derivatives to the same tolerance: `+"`sens_tol`"+` repeats the run and estimates them. Other
-  rows of odes name their method. All of these use the discrete adjoint.
+  also controls the errors of derivatives to the same tolerance: `+"`sens_tol`"+` repeats the run and estimates
+  them. Other rows of odes name their method. All of these use the discrete adjoint.
 - **PETSc**: *5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose. *7vr, sums put
   off* is the fastest way that we found in PETSc. It uses Verner's method of order 7. Parameter gradients are collected
   outside of PETSc and multiplied in blocks by OpenBLAS. In both, the first step is 0.1.
@@ -369,8 +369,8 @@ func (d *diagram) write(b *bytes.Buffer) {
 	}
 	table(b, heads, rows)
 	if scaled {
-		fmt.Fprintf(b, `\* These modes compute one column at a time. Only the N derivatives by initial values were computed, and have these
-errors. Times are multiplied by %d, which is N + N² + N columns over N.
+		fmt.Fprintf(b, `\* These modes compute one column at a time. Only the N derivatives by initial
+values were computed, and have these errors. Times are multiplied by %d, which is N + N² + N columns over N.
 
 `, d.n+2)
 	}

@@ -79,7 +79,8 @@ of the gradient, and the vertical axis is its error, so points at the lower left
 
 func referenceNote(list []*stiffDiagram) string {
 	if slices.ContainsFunc(list, func(d *stiffDiagram) bool { return !d.foreign }) {
-		return "The\n  reference comes from the other programs or, if they have none, from a run of odes with tight tolerances."
+		return "The\n  reference comes from the other programs or, if they have none, from a run of odes with tight " +
+			"tolerances."
 	}
 	return "The\n  reference is Radau IIA of order 9 in long double with its adjoint."
 }

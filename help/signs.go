@@ -35,7 +35,8 @@ var signs = []Entry{
 	{";", "param a = 1; param b = 2", "May end an item; it is never needed."},
 	{".", "kin.hill(x, K, n)", "Takes a name of a module, or a column of a table."},
 	{"(", "f(x)", "Arguments of a function, on the line of its name; elsewhere parentheses group."},
-	{"[", "x[i], 3 [m/s], [1, 2, 3]", "After a name, begins an index; after a number or an array, a unit; elsewhere, an " +
+	{"[", "x[i], 3 [m/s], [1, 2, 3]", "After a name, begins an index; after a number or an array, a " +
+		"unit; elsewhere, an " +
 		"array. An index or unit stands on the same line as its name, number or array."},
 	{"{", "event e when x > 1 { x = 0 }", "Begins the body of an event, function or experiment, or a block of " +
 		"settings or data."},
@@ -52,8 +53,10 @@ var marks = []Entry{
 		"\"loose\"."},
 	{"!", "0.0412!", "After a number of a result: it is lost, not to be trusted. An independent run has another " +
 		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
-	{"|", "-2.00|", "After a derivative: it is one-sided. Two things happen at one time, and if the variable changes in " +
-		"the other direction, the derivative is different. The lines below the table have both; JSON writes \"one_sided\"."},
+	{"|", "-2.00|", "After a derivative: it is one-sided. Two things happen at one time, and if the " +
+		"variable changes in " +
+		"the other direction, the derivative is different. The lines below the table have both; JSON " +
+		"writes \"one_sided\"."},
 	{"~0", "~0", "In place of a number of a result: it is zero within its estimated error. JSON has " +
 		"the number, and its error under \"uncertain\"."},
 }

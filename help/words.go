@@ -49,7 +49,8 @@ var codes = map[string]string{
 	"population": "Remarks about the integral over random effects: the objective as in NONMEM, " +
 		"searches for modes that did not converge, subjects with several modes.",
 	"simulate": "Remarks about simulated data.",
-	"predict": "Remarks about predictions from draws: rows whose leave-one-out estimate depends on single draws, and is " +
+	"predict": "Remarks about predictions from draws: rows whose leave-one-out estimate depends on " +
+		"single draws, and is " +
 		"not reliable.",
 	"shooting": "A fit by multiple shooting runs the model in parts. Some models do not allow this: they read " +
 		"more of a run than one part, or move the times of parts; docs/fit.md.",
@@ -95,10 +96,12 @@ var codes = map[string]string{
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
 	"foreign-file": "The file is written in another program's language. SBML, PEtab, NONMEM and others are " +
-		"translated (odes import); the message says which part is wrong, or cannot be translated. docs/language.md, From " +
+		"translated (odes import); the message says which part is wrong, or cannot be translated. " +
+		"docs/language.md, From " +
 		"other programs, has the words of SBML, Antimony, NONMEM, rxode2, Stan, Matlab, XPPAUT, Modelica and others.",
 	"foreign-operator": "An operator of another language: power is ^, conditions are joined by and, or, not.",
-	"domain-edge": "The argument of a root or power left its domain within steps, by less than the error of states. Its value " +
+	"domain-edge": "The argument of a root or power left its domain within steps, by less than the " +
+		"error of states. Its value " +
 		"was taken at the edge of the domain; results that may depend on this are marked.",
 	"glued-coefficient": "A coefficient and its species are separated by a space: 2 A.",
 	"gradient-check":    "The result of check = fd(…): the gradient is right, or has an error of this size.",
@@ -133,7 +136,8 @@ var codes = map[string]string{
 	"missing-expression": "Something is missing behind an operator or an equals sign.",
 	"drift": "At the end of a step, an algebraic unknown was far from its equations: tolerances are too " +
 		"loose for it.",
-	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg) for any values. Usually the model has " +
+	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg) for any values. " +
+		"Usually the model has " +
 		"a higher index, and an equation must be differentiated by time.",
 	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations " +
 		"hold, at " +

@@ -204,7 +204,8 @@ var starting = []Word{
 	{
 		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
 		Form: "equilibrate { S = 0 }",
-		Text: "Makes assignments, and starts the run from the steady state to which they lead; at the top level or in " +
+		Text: "Makes assignments, and starts the run from the steady state to which they lead; at the " +
+			"top level or in " +
 			"an experiment. A param that is set has that value until the run proper begins. Time is fixed before " +
 			"that. With `every T`, the run starts from the state that repeats after each T: dosing at steady state.",
 	},
@@ -404,7 +405,8 @@ var inside = []Word{
 	{
 		Name: "random", Kind: FreeWord, In: "experiment",
 		Form: "random e_CL ~ normal(0, w_CL), e_V ~ normal(0, w_V)",
-		Text: "Random effects: numbers with a value of their own in every experiment of `experiment subject from D by " +
+		Text: "Random effects: numbers with a value of their own in every experiment of `experiment " +
+			"subject from D by " +
 			"D.id`. nll() integrates over them, as `solver { marginal = focei }` says. Standard deviations may be " +
 			"params; `random e[2] ~ mvnormal(Omega)` has the covariances of `param Omega[2,2]`. With `by D.OCC` " +
 			"there is a value for each occasion.",

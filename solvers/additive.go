@@ -15,8 +15,8 @@ type additiveTable tableau.Additive
 // additiveFamily holds the methods that solve equations with a part of the rates.
 var additiveFamily = Family{
 	Name: "additive Runge–Kutta",
-	Doc: "Methods that treat terms of the rates that are linear in the states, such as diffusion, implicitly, and all " +
-		"other terms explicitly (IMEX).",
+	Doc: "Methods that treat terms of the rates that are linear in the states, such as diffusion, implicitly, " +
+		"and all other terms explicitly (IMEX).",
 	Methods: additiveMethods(),
 }
 

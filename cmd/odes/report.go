@@ -32,7 +32,7 @@ type reportCmd struct {
 	setFlag
 	solverFlags
 	Fit        bool   `help:"Estimate params from the data first, as odes fit does; all else is at the estimates."`
-	Sample     bool   `help:"Draw from the posterior first, as odes sample does; without --fit, all else is at one draw."`
+	Sample     bool   `help:"Draw from the posterior first, as odes sample does; without --fit, all else is at a draw."`
 	Output     string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 	Playground string `default:"https://odes.dev/playground.html" placeholder:"URL" help:"{playground}"`
 }

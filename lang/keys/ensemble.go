@@ -22,8 +22,8 @@ var ensemble = Block{
 		},
 		{
 			Key: "points", Kind: Word, Default: "sobol",
-			Doc: "how values are drawn: `sobol`, the default, a scrambled Sobol sequence; `lhs`, a Latin hypercube; " +
-				"`random`, independently",
+			Doc: "how values are drawn: `sobol`, the default, a scrambled Sobol sequence; `lhs`, a Latin " +
+				"hypercube; `random`, independently",
 		},
 		{
 			Key: "seed", Kind: Count, Default: "1",

@@ -24,16 +24,19 @@ var sample = Block{
 	Rows: []Row{
 		{
 			Key: "of", Kind: Objective,
-			Doc: "the objective to draw from: minus the logarithm of the density; by default `nll() - log_prior()`",
+			Doc: "the objective to draw from: minus the logarithm of the density; by default `nll() - " +
+				"log_prior()`",
 		},
 		{
 			Key: "over", Kind: Variables,
-			Doc: "the params and initial values, `initial(x)`, to draw; by default all params with bounds or a prior",
+			Doc: "the params and initial values, `initial(x)`, to draw; by default all params with bounds or a " +
+				"prior",
 		},
 		{
 			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
-			Doc: "`nuts`, the default: Markov chains by the No-U-Turn sampler; `laplace`: normal distributions at the " +
-				"modes, reweighted, with a number (Pareto's k) that says whether the weights can be trusted",
+			Doc: "`nuts`, the default: Markov chains by the No-U-Turn sampler; `laplace`: normal distributions " +
+				"at the modes, reweighted, with a number (Pareto's k) that says whether the weights can be " +
+				"trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",
@@ -44,14 +47,14 @@ var sample = Block{
 		{Key: "warmup", Kind: Count, Default: "500"},
 		{
 			Key: "metric", Kind: Word, Words: []string{"hessian", "dense", "diag"}, Default: "hessian",
-			Doc: "the metric of the chains: by the exact `hessian` at the mode, the default, corrected by the draws of " +
-				"the warm-up; `dense` and `diag` estimate covariances or variances from draws alone, for posteriors " +
-				"without a mode",
+			Doc: "the metric of the chains: by the exact `hessian` at the mode, the default, corrected by the " +
+				"draws of the warm-up; `dense` and `diag` estimate covariances or variances from draws alone, " +
+				"for posteriors without a mode",
 		},
 		{
 			Key: "target", Kind: Number, Range: Range{To: 1}, Default: "0.8",
-			Doc: "the acceptance rate to which steps are adapted, 0.8 by default; 0.95 makes shorter steps and fewer " +
-				"divergences",
+			Doc: "the acceptance rate to which steps are adapted, 0.8 by default; 0.95 makes shorter steps and " +
+				"fewer divergences",
 		},
 		{
 			Key: "depth", Kind: Count, Default: "10",
@@ -59,7 +62,8 @@ var sample = Block{
 		},
 		{
 			Key: "starts", Kind: Count,
-			Doc: "the number of searches for modes before the chains begin; by default twice the number of chains",
+			Doc: "the number of searches for modes before the chains begin; by default twice the number of " +
+				"chains",
 		},
 		{
 			Key: "seed", Kind: Count, Default: "1",
@@ -67,8 +71,8 @@ var sample = Block{
 		},
 		{
 			Key: "random", Kind: Word, Words: []string{"integrate", "draw"}, Default: "integrate",
-			Doc: "the random effects of a population: with `integrate`, the default, the likelihood is an integral " +
-				"over them; with `draw`, those of each subject are drawn together with the params",
+			Doc: "the random effects of a population: with `integrate`, the default, the likelihood is an " +
+				"integral over them; with `draw`, those of each subject are drawn together with the params",
 		},
 	},
 }

@@ -14,8 +14,9 @@ var sens = Block{
 		{Key: "wrt", Kind: Variables},
 		{
 			Key: "mode", Kind: Word, Default: "adjoint",
-			Doc: "how derivatives are computed: `adjoint`, the default; `auto` takes `adjoint` or `tangent`, whichever " +
-				"costs less; odes doc adjoint and others explain the modes; docs/methods-derivatives.md",
+			Doc: "how derivatives are computed: `adjoint`, the default; `auto` takes `adjoint` or `tangent`, " +
+				"whichever costs less; odes doc adjoint and others explain the modes; " +
+				"docs/methods-derivatives.md",
 		},
 		{
 			Key: "check",
@@ -24,13 +25,13 @@ var sens = Block{
 		},
 		{
 			Key: "control", Kind: Word, Words: []string{"auto", "on", "off"}, Default: "auto",
-			Doc: "`on`: error control of the run includes derivatives of the states; `auto`, the default: only if " +
-				"`trust` finds that they need it; `off`: never",
+			Doc: "`on`: error control of the run includes derivatives of the states; `auto`, the default: only " +
+				"if `trust` finds that they need it; `off`: never",
 		},
 		{
 			Key: "trust", Kind: Switch, Default: "on",
-			Doc: "`on`, the default: an independent run checks all results, and numbers that it does not confirm are " +
-				"marked; `off`: no such run",
+			Doc: "`on`, the default: an independent run checks all results, and numbers that it does not confirm " +
+				"are marked; `off`: no such run",
 		},
 		{
 			Key: "error", Kind: Switch, Default: "off",
@@ -38,14 +39,15 @@ var sens = Block{
 		},
 		{
 			Key: "rtol", Kind: Number, Range: Range{To: 1},
-			Doc: "tolerances of the adjoint variables, for `continuous` and `backsolve`; by default `rtol` is that of " +
-				"the solver, and `atol` a thousandth of `rtol` times the largest variable so far",
+			Doc: "tolerances of the adjoint variables, for `continuous` and `backsolve`; by default `rtol` is " +
+				"that of the solver, and `atol` a thousandth of `rtol` times the largest variable so far",
 		},
 		{Key: "atol", Kind: Number, Range: positive},
 		{
 			Key: "steady", Kind: Word, Words: []string{"solve", "run"}, Default: "solve",
-			Doc: "how first derivatives of steady states are computed: `solve`, the default, solves linear equations; " +
-				"`run` integrates these in time until they come to rest, for comparisons; docs/steady.md",
+			Doc: "how first derivatives of steady states are computed: `solve`, the default, solves linear " +
+				"equations; `run` integrates these in time until they come to rest, for comparisons; " +
+				"docs/steady.md",
 		},
 		{
 			Key: "bump", Kind: Number, Range: positive,
@@ -54,10 +56,10 @@ var sens = Block{
 		},
 		{
 			Key: "order", Default: "1",
-			Doc: "`order = 2` adds the Hessian of every objective to its gradient. `hvp = [1, 0, -2]` adds the product " +
-				"of the Hessian with a vector, at the cost of one column of the Hessian. The vector has a number for " +
-				"each element of `wrt`, or is the name of a const or param. Both are exact for the computed solution, " +
-				"and need a mode that differentiates it; docs/methods-derivatives.md",
+			Doc: "`order = 2` adds the Hessian of every objective to its gradient. `hvp = [1, 0, -2]` adds the " +
+				"product of the Hessian with a vector, at the cost of one column of the Hessian. The vector has " +
+				"a number for each element of `wrt`, or is the name of a const or param. Both are exact for the " +
+				"computed solution, and need a mode that differentiates it; docs/methods-derivatives.md",
 		},
 		{Key: "hvp"},
 	},

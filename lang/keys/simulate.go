@@ -26,14 +26,14 @@ var simulate = Block{
 		},
 		{
 			Key: "prior", Kind: Switch, Default: "off",
-			Doc: "`on`: for each set of data, params are drawn from their priors; `off`, the default: params are those " +
-				"of the model",
+			Doc: "`on`: for each set of data, params are drawn from their priors; `off`, the default: params are " +
+				"those of the model",
 		},
 		{
 			Key: "times", Kind: Numbers,
-			Doc: "times that replace those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`. Tables " +
-				"then have these times once for each combination of texts; numbers in other columns are those of the " +
-				"last row before",
+			Doc: "times that replace those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`. " +
+				"Tables then have these times once for each combination of texts; numbers in other columns are " +
+				"those of the last row before",
 		},
 		{
 			Key: "table", Kind: Name,

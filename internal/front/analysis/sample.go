@@ -46,7 +46,8 @@ var sample = &Row{
 		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {samplepictures}. May be repeated."},
 	},
 	Examples: []Example{
-		{"odes sample model.ode", "means, standard deviations and quantiles of the params, with R-hat and effective draws"},
+		{"odes sample model.ode", "means, standard deviations and quantiles of the params, with R-hat " +
+			"and effective draws"},
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
 		{"odes sample model.ode --draw trace --draw pairs=p.svg", "with pictures"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},

@@ -35,7 +35,8 @@ var simulated = &Row{
 	Examples: []Example{
 		{"odes simulate model.ode --seed 1 -o data.csv", "simulated data in the form of its table"},
 		{"odes simulate model.ode --times 0:0.5:24", "at these times, from 0 to 24"},
-		{"odes simulate model.ode --prior --replicates 100 -o data.csv", "each set with params drawn from the priors, in columns true_…"},
+		{"odes simulate model.ode --prior --replicates 100 -o data.csv", "each set with params drawn " +
+			"from the priors, in columns true_…"},
 	},
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		r, err := simulate.Run(ctx, m, o)
