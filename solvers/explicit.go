@@ -8,8 +8,8 @@ import (
 
 // explicitFamily holds the explicit Runge–Kutta methods, most of them pairs with an embedded error estimate.
 var explicitFamily = Family{
-	Name: "explicit Runge–Kutta",
-	Doc: "Each stage is a right-hand side at a combination of earlier stages; a method is a table of coefficients.",
+	Name:    "explicit Runge–Kutta",
+	Doc:     "Each stage is a right-hand side at a combination of earlier stages; a method is a table of coefficients.",
 	Methods: explicitMethods(),
 }
 
