@@ -14,10 +14,12 @@ import (
 // Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
-	problem *Problem
-	model   *Model
-	kit     *Kit
-	lanes   int
+	identity
+	own   identity // what it is unless it serves another one
+	bound []*call  // that read params, which Serve changes
+	model *Model
+	kit   *Kit
+	lanes int
 	// version of the point that the hoisted work belongs to
 	version int
 	value   tapec.Parts[*call]
@@ -105,10 +107,10 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
-	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
+	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
 	w.timed, w.edging = -1, edging{of: p.edges, model: m}
 	w.psi = make([]float64, l.objectives*k.lanes)
-	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
+	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return w.call(p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*program]
 		to   *tapec.Parts[*call]
@@ -118,6 +120,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 			*s.to = *calls
 		}
 	}
+	w.identify(p)
 	c := m.Compiled
 	lanes := k.lanes
 	for _, f := range []*frame{&w.in, &w.out} {
@@ -155,9 +158,9 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = k.slopes.call()
+	w.slopes = w.call(k.slopes)
 	if k.shared != nil {
-		w.shared = k.shared.call()
+		w.shared = w.call(k.shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
 	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {

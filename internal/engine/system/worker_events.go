@@ -143,7 +143,7 @@ func (w *Worker) Times(d []float64) []float64 {
 			w.in[tapec.Primal][vecD] = d
 		}
 		w.out[tapec.Primal][vecTimes] = w.instantTimes
-		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
+		w.times.run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
 		w.flights.Shift(w.instantTimes)
 	}
@@ -152,7 +152,7 @@ func (w *Worker) Times(d []float64) []float64 {
 
 // InstantPush implements solvers.TangentSystem.
 func (w *Worker) InstantPush(i int, td []float64) {
-	c := w.push.Get(tapec.PartInstants)
+	c := w.timesPush
 	if c == nil {
 		clear(td)
 		return
@@ -187,7 +187,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 }
 
 func (w *Worker) pullInstants() {
-	if c := w.pull.Get(tapec.PartInstants); c != nil {
+	if c := w.timesPull; c != nil {
 		w.in[tapec.Cotangent][vecTimes] = w.bar.times
 		c.run(&w.in, &w.out)
 	}

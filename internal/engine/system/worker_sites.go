@@ -59,7 +59,7 @@ func (w *Worker) enterSite(pt *sens.Point) {
 	case sens.SiteEvent:
 		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, s.Firing, false)
 	case sens.SiteTime:
-		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
+		w.in[tapec.Primal][vecRow] = w.data[s.Index]
 	}
 }
 
@@ -75,7 +75,7 @@ func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
 	if s.Kind != sens.SiteTime || !f.ByRow {
 		return 0, false
 	}
-	row := w.model.rows[s.Index]
+	row := w.data[s.Index]
 	return f.Offset + int(row[len(row)-1]) - 1, true
 }
 

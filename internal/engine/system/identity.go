@@ -1,0 +1,89 @@
+package system
+
+import (
+	"reflect"
+	"slices"
+
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/vm"
+)
+
+// identity is what workers of problems that are the same differ in: values of params, times, and rows of data.
+type identity struct {
+	problem *Problem
+	data    [][]float64 // of each instant: the row that is read there
+	// What computes the times, its transpose and its tangent: each may have times that are constants.
+	times, timesPull, timesPush *call
+}
+
+func (w *Worker) identify(p *Problem) {
+	w.own = identity{
+		problem: p, data: p.Model.rows, times: w.value.Get(tapec.PartInstants),
+		timesPull: w.pull.Get(tapec.PartInstants), timesPush: w.push.Get(tapec.PartInstants),
+	}
+	w.identity = w.own
+}
+
+// Serve has the worker make the runs of another one, whose problem is the same as its own, until it serves itself
+// again. What one worker does for many problems, the processor has at hand.
+func (w *Worker) Serve(of *Worker) {
+	w.identity = of.own
+	p := w.problem.Point.p
+	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
+	w.version, w.timed = -1, -1
+	for _, c := range w.bound {
+		for _, i := range c.params {
+			c.machine.SetVector(i, p)
+		}
+	}
+}
+
+// call returns what runs a program, which may be nil.
+func (w *Worker) call(p *program) *call {
+	c := p.call()
+	if c != nil && len(c.params) > 0 {
+		w.bound = append(w.bound, c)
+	}
+	return c
+}
+
+// Same reports whether a worker of p serves one of q: whether the two differ in nothing but an identity.
+func (p *Served) Same(q *Served) bool {
+	m, o := p.Model, q.Model
+	a, b := m.Compiled, o.Compiled
+	return len(a.InstantList) == len(b.InstantList) && len(a.ClockList)+len(b.ClockList) == 0 &&
+		len(a.GuardList)+len(b.GuardList) == 0 && p.edges == nil && q.edges == nil &&
+		p.Like(q) && p.Values.same(q.Values) && p.Slopes.same(q.Slopes) &&
+		slices.Equal(m.fixed, o.fixed) && slices.Equal(m.visits, o.visits) &&
+		reflect.DeepEqual([]any{m.layout, m.atTimes, m.atEvents, m.mass}, []any{o.layout, o.atTimes, o.atEvents, o.mass}) &&
+		reflect.DeepEqual([]any{p.plan, p.Rows, p.Free, p.Peaks}, []any{q.plan, q.Rows, q.Free, q.Peaks}) &&
+		reflect.DeepEqual(a.InstantList, b.InstantList) && reflect.DeepEqual(a.Modes, b.Modes) &&
+		slices.EqualFunc(a.Functionals, b.Functionals, func(f, g tapec.Functional) bool {
+			f.Table, g.Table = nil, nil
+			return reflect.DeepEqual(f, g)
+		})
+}
+
+// same reports whether two kits have the same programs but for those of the times.
+func (k *Kit) same(o *Kit) bool {
+	parts := [3][2]*tapec.Parts[*program]{{k.value, o.value}, {k.pull, o.pull}, {k.push, o.push}}
+	return !slices.ContainsFunc(parts[:], func(of [2]*tapec.Parts[*program]) bool {
+		return !slices.Equal(codesOf(of[0]), codesOf(of[1]))
+	})
+}
+
+// codesOf returns the code of all programs but those of the times, of which it tells whether there are any.
+func codesOf(parts *tapec.Parts[*program]) (list []*vm.Program) {
+	if parts == nil {
+		return nil
+	}
+	for at, p := range parts.All() {
+		switch {
+		case p == nil:
+			list = append(list, nil)
+		case at.Part != tapec.PartInstants:
+			list = append(list, p.code)
+		}
+	}
+	return list
+}
