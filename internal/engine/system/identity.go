@@ -12,15 +12,22 @@ import (
 type identity struct {
 	problem *Problem
 	data    [][]float64 // of each instant: the row that is read there
-	// What computes the times, its transpose and its tangent: each may have times that are constants.
-	times, timesPull, timesPush *call
+	times   *timetable
+}
+
+// timetable has the times of the instants, and what computes them, its transpose and its tangent: each may have times
+// that are constants.
+type timetable struct {
+	values, pull, push *call
+	at                 []float64 // [instants]: the result of values, in a place that stays bound
+	version            int       // of the point that it belongs to
 }
 
 func (w *Worker) identify(p *Problem) {
-	w.own = identity{
-		problem: p, data: p.Model.rows, times: w.value.Get(tapec.PartInstants),
-		timesPull: w.pull.Get(tapec.PartInstants), timesPush: w.push.Get(tapec.PartInstants),
-	}
+	w.own = identity{problem: p, data: p.Model.rows, times: &timetable{
+		values: w.value.Get(tapec.PartInstants), pull: w.pull.Get(tapec.PartInstants),
+		push: w.push.Get(tapec.PartInstants), at: make([]float64, len(p.Model.Compiled.InstantList)), version: -1,
+	}}
 	w.identity = w.own
 }
 
@@ -30,7 +37,7 @@ func (w *Worker) Serve(of *Worker) {
 	w.identity = of.own
 	p := w.problem.Point.p
 	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
-	w.version, w.timed = -1, -1
+	w.version = -1
 	for _, c := range w.bound {
 		for _, i := range c.params {
 			c.machine.SetVector(i, p)
@@ -54,7 +61,7 @@ func (p *Served) Same(q *Served) bool {
 	return len(a.InstantList) == len(b.InstantList) && len(a.ClockList)+len(b.ClockList) == 0 &&
 		len(a.GuardList)+len(b.GuardList) == 0 && p.edges == nil && q.edges == nil &&
 		p.Like(q) && p.Values.same(q.Values) && p.Slopes.same(q.Slopes) &&
-		slices.Equal(m.fixed, o.fixed) && slices.Equal(m.visits, o.visits) &&
+		slices.Equal(m.fixed, o.fixed) && slices.Equal(m.unmoved, o.unmoved) && slices.Equal(m.visits, o.visits) &&
 		reflect.DeepEqual([]any{m.layout, m.atTimes, m.atEvents, m.mass}, []any{o.layout, o.atTimes, o.atEvents, o.mass}) &&
 		reflect.DeepEqual([]any{p.plan, p.Rows, p.Free, p.Peaks}, []any{q.plan, q.Rows, q.Free, q.Peaks}) &&
 		reflect.DeepEqual(a.InstantList, b.InstantList) && reflect.DeepEqual(a.Modes, b.Modes) &&

@@ -85,8 +85,6 @@ type Worker struct {
 type workerTimes struct {
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
-	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
-	timed        int               // version of the point that it computed these for
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
@@ -108,7 +106,7 @@ type visits struct {
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
 	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
-	w.timed, w.edging = -1, edging{of: p.edges, model: m}
+	w.edging = edging{of: p.edges, model: m}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return w.call(p), nil }
 	for _, s := range []struct {
@@ -143,7 +141,6 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	guards, instants := len(c.GuardList), len(c.InstantList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
-	w.instantTimes = make([]float64, instants)
 	w.functional = make([]float64, l.nF*max(lanes, 1))
 	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
@@ -183,7 +180,7 @@ func (w *Worker) bindDerivatives() {
 		v.c = make([]float64, l.nC*lanes)
 		v.d = make([]float64, l.nD*lanes)
 		v.e = make([]float64, l.nE*lanes)
-		v.times = make([]float64, len(w.instantTimes)*lanes)
+		v.times = make([]float64, len(w.times.at)*lanes)
 	}
 	w.dot.p = make([]float64, k.plan.width*lanes)
 	w.dot.sides = make([]float64, k.nSides*lanes)

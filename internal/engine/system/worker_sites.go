@@ -193,9 +193,9 @@ func (w *Worker) markMissing(functionals []float64) {
 
 // outside returns a time outside of the span of the run at which functional k is read, if there is one.
 func (w *Worker) outside(k int) (l Lack, found bool) {
-	l.From, l.To = w.instantTimes[0], w.instantTimes[1]
+	l.From, l.To = w.times.at[0], w.times.at[1]
 	for i, in := range w.model.Compiled.InstantList {
-		l.T = w.instantTimes[i]
+		l.T = w.times.at[i]
 		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
 			slices.Contains(w.model.readAt(&in), k) {
 			return l, true
