@@ -51,6 +51,7 @@ type shared struct {
 	bounded bool  // some param has bounds
 	stages  []int // of a step of each member of the method
 	adds    contribution
+	made    []int // in its last run
 }
 
 // bench are up to LaneCount experiments that are run at once. Those that are the same but for numbers are run by one
@@ -185,7 +186,8 @@ func (r lanePart) contributed(res *sens.Result, host *served, took float64) *con
 		return nil
 	}
 	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
-	r.made, r.stopped = stats.Made, ""
+	r.shared.made = append(r.shared.made[:0], stats.Made...) // the host's are those of the next run then
+	r.made, r.stopped = r.shared.made, ""
 	r.met, r.missed = nil, nil
 	r.happened.Begin(r.model, r.guards, r.lists)
 	r.out.From, r.out.To, r.out.Finite = host.workers[0].Started(), stats.T, true

@@ -38,7 +38,7 @@ func (w *Worker) Serve(of *Worker) {
 	p := w.problem.Point.p
 	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
 	w.version = -1
-	for _, c := range w.bound {
+	for _, c := range w.byParams {
 		for _, i := range c.params {
 			c.machine.SetVector(i, p)
 		}
@@ -49,7 +49,7 @@ func (w *Worker) Serve(of *Worker) {
 func (w *Worker) call(p *program) *call {
 	c := p.call()
 	if c != nil && len(c.params) > 0 {
-		w.bound = append(w.bound, c)
+		w.byParams = append(w.byParams, c)
 	}
 	return c
 }

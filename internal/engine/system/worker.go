@@ -15,11 +15,11 @@ import (
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	identity
-	own   identity // what it is unless it serves another one
-	bound []*call  // that read params, which Serve changes
-	model *Model
-	kit   *Kit
-	lanes int
+	own      identity // what it is unless it serves another one
+	byParams []*call  // that read params, which Serve changes
+	model    *Model
+	kit      *Kit
+	lanes    int
 	// version of the point that the hoisted work belongs to
 	version int
 	value   tapec.Parts[*call]
