@@ -430,8 +430,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		ok, err := a.ok, errs[i]
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
-			// A slope that is known is one by the present discretes and modes.
-			a.entered = a.entered && (!a.moved || !l.jumps || a.s.fresh)
+			a.entered = a.entered && !(a.moved && l.jumps)
 		}
 		if ok && err == nil {
 			mask[i] = 1

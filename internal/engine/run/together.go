@@ -350,7 +350,7 @@ func (s *served) host(hosts, busy []*served) *served {
 // serve has the workers of s make the runs of o.
 func (s *served) serve(o *served) {
 	for i, w := range s.workers {
-		w.Serve(o.workers[i])
+		system.Serve(w, o.workers[i])
 	}
 	s.workers[0].KeepStages(nil)
 }

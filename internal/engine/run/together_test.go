@@ -94,7 +94,10 @@ func TestTogether(t *testing.T) {
 		{name: "compared", dose: "f = F1", settings: []Setting{{"sens.trust", "on"}}, made: 6},
 		{name: "alike", alike: true, dose: "lag = tlag f = F1", made: 10},
 		{name: "alike, meet", alike: true, meet: true, dose: "lag = tlag", made: 8},
-		{name: "alike, tangents", alike: true, dose: "lag = tlag", settings: []Setting{{"sens.mode", "tangent"}}, made: 10},
+		{
+			name: "alike, tangents", alike: true, dose: "lag = tlag", settings: []Setting{{"sens.mode", "tangent"}},
+			made: 10,
+		},
 		{name: "alike, rodas5p", alike: true, settings: []Setting{{"solver.method", "rodas5p"}}, made: 10},
 		{name: "alike, initial values", alike: true, wrt: []string{"ka", "initial(body)", "V"}, made: 10},
 		{name: "alike, bounds", alike: true, lines: "param q = 0.5 in [0, 1]", dose: "f = q", made: 10},

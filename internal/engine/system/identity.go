@@ -23,17 +23,24 @@ type timetable struct {
 	version            int       // of the point that it belongs to
 }
 
-func (w *Worker) identify(p *Problem) {
-	w.own = identity{problem: p, data: p.Model.rows, times: &timetable{
+// serving is whose runs a worker makes.
+type serving struct {
+	identity
+	own      identity // what it is unless it serves another one
+	byParams []*call  // that read params, which Serve changes
+}
+
+func (s *serving) begin(w *Worker, p *Problem) {
+	s.own = identity{problem: p, data: p.Model.rows, times: &timetable{
 		values: w.value.Get(tapec.PartInstants), pull: w.pull.Get(tapec.PartInstants),
 		push: w.push.Get(tapec.PartInstants), at: make([]float64, len(p.Model.Compiled.InstantList)), version: -1,
 	}}
-	w.identity = w.own
+	s.identity = s.own
 }
 
-// Serve has the worker make the runs of another one, whose problem is the same as its own, until it serves itself
+// Serve has a worker make the runs of another one, whose problem is the same as its own, until it serves itself
 // again. What one worker does for many problems, the processor has at hand.
-func (w *Worker) Serve(of *Worker) {
+func Serve(w, of *Worker) {
 	w.identity = of.own
 	p := w.problem.Point.p
 	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
@@ -45,8 +52,8 @@ func (w *Worker) Serve(of *Worker) {
 	}
 }
 
-// call returns what runs a program, which may be nil.
-func (w *Worker) call(p *program) *call {
+// callOf returns what runs a program, which may be nil, for w.
+func callOf(w *Worker, p *program) *call {
 	c := p.call()
 	if c != nil && len(c.params) > 0 {
 		w.byParams = append(w.byParams, c)
@@ -62,8 +69,9 @@ func (p *Served) Same(q *Served) bool {
 		len(a.GuardList)+len(b.GuardList) == 0 && p.edges == nil && q.edges == nil &&
 		p.Like(q) && p.Values.same(q.Values) && p.Slopes.same(q.Slopes) &&
 		slices.Equal(m.fixed, o.fixed) && slices.Equal(m.unmoved, o.unmoved) && slices.Equal(m.visits, o.visits) &&
-		reflect.DeepEqual([]any{m.layout, m.atTimes, m.atEvents, m.mass}, []any{o.layout, o.atTimes, o.atEvents, o.mass}) &&
-		reflect.DeepEqual([]any{p.plan, p.Rows, p.Free, p.Peaks}, []any{q.plan, q.Rows, q.Free, q.Peaks}) &&
+		reflect.DeepEqual([]any{m.layout, m.atTimes, m.atEvents}, []any{o.layout, o.atTimes, o.atEvents}) &&
+		reflect.DeepEqual(m.mass, o.mass) && reflect.DeepEqual(p.plan, q.plan) &&
+		reflect.DeepEqual([]any{p.Rows, p.Free, p.Peaks}, []any{q.Rows, q.Free, q.Peaks}) &&
 		reflect.DeepEqual(a.InstantList, b.InstantList) && reflect.DeepEqual(a.Modes, b.Modes) &&
 		slices.EqualFunc(a.Functionals, b.Functionals, func(f, g tapec.Functional) bool {
 			f.Table, g.Table = nil, nil

@@ -14,12 +14,10 @@ import (
 // Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
-	identity
-	own      identity // what it is unless it serves another one
-	byParams []*call  // that read params, which Serve changes
-	model    *Model
-	kit      *Kit
-	lanes    int
+	serving
+	model *Model
+	kit   *Kit
+	lanes int
 	// version of the point that the hoisted work belongs to
 	version int
 	value   tapec.Parts[*call]
@@ -108,7 +106,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
 	w.edging = edging{of: p.edges, model: m}
 	w.psi = make([]float64, l.objectives*k.lanes)
-	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return w.call(p), nil }
+	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return callOf(w, p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*program]
 		to   *tapec.Parts[*call]
@@ -118,7 +116,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 			*s.to = *calls
 		}
 	}
-	w.identify(p)
+	w.serving.begin(w, p)
 	c := m.Compiled
 	lanes := k.lanes
 	for _, f := range []*frame{&w.in, &w.out} {
@@ -155,9 +153,9 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = w.call(k.slopes)
+	w.slopes = callOf(w, k.slopes)
 	if k.shared != nil {
-		w.shared = w.call(k.shared)
+		w.shared = callOf(w, k.shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
 	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
