@@ -364,10 +364,32 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 			x.Ym, x.Dm, x.Mm = b.Ym, b.Dm, b.Mm
 		}
 	}
-	if err := r.Observer.Mark(m); err != nil || m.Kind != solvers.MarkFinal {
-		return err
+	switch {
+	case r.peakFinder == nil:
+		return nil // see observe
+	case m.Kind == solvers.MarkFinal:
+		if err := r.Observer.Mark(m); err != nil {
+			return err
+		}
+		return r.peaks()
 	}
-	return r.peaks()
+	return r.Observer.Mark(m)
+}
+
+// observe reads what functionals read at the marks of the run, which has ended: all at once, while the processor has
+// at hand what it takes. Where peaks are looked for, they were read on the way.
+func (r *laneRun) observe() error {
+	if r.peakFinder != nil || !r.of.slopes() {
+		return nil
+	}
+	for k := range r.items[:r.n] {
+		if it := &r.items[k]; !it.stands {
+			if err := r.Observer.Mark(&it.mark); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // leader returns the first event of the group of the mark that is added last, or -1.
@@ -540,6 +562,9 @@ func (l *LaneRuns) Next(lane int) solvers.Sink {
 // Done implements solvers.LaneSource.
 func (l *LaneRuns) Done(lane int, err error) {
 	r := l.at[lane]
+	if err == nil {
+		err = r.observe()
+	}
 	r.err, r.steps = err, l.solvers[lane].Stats().Steps
 	_, m := r.obj.Counts()
 	r.res.Psi, r.res.Functionals = need(r.res.Psi, m), need(r.res.Functionals, len(r.F))

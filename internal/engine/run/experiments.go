@@ -106,12 +106,12 @@ func (r *Run) ofPart(i int, setup Setup, wrt []result.Variable) Setup {
 // addUp makes the contributions of all experiments, whose runs are parts, as many at a time as there are threads, and
 // sums them in file order. It tells how many are done.
 func (r *Run) addUp(
-	columns int, tell func(result.Progress), parts []*Run, contribute func(i int) contribution,
+	columns int, tell func(result.Progress), parts []*Run, contribute func(i int) *contribution,
 ) (*totals, error) {
 	m := r.model
 	n := len(m.Checked.Totals)
 	if r.summands == nil {
-		r.summands = make([]contribution, len(m.Experiments))
+		r.summands = make([]*contribution, len(m.Experiments))
 	}
 	list := r.summands
 	defer clear(list)
@@ -163,7 +163,7 @@ func (r *Run) addUp(
 	}
 	r.lacking = ""
 	for i := range list {
-		c := &list[i]
+		c := list[i]
 		if c.err != nil {
 			return nil, m.Experiments[i].wrap(c.err)
 		}
@@ -247,7 +247,7 @@ func (r *Run) totalValues(ctx context.Context, tell func(result.Progress), parts
 	for i, part := range parts {
 		list[i] = part.Run
 	}
-	return r.addUp(0, tell, list, func(i int) contribution { return parts[i].contribute(ctx) })
+	return r.addUp(0, tell, list, func(i int) *contribution { return parts[i].contribute(ctx) })
 }
 
 // prepareParts makes the Runners of the experiments.
@@ -285,15 +285,15 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 		list[i] = part.Run
 	}
 	made := runTogether(ctx, r)
-	return r.addUp(r.columns, r.setup.Progress, list, func(i int) contribution {
+	return r.addUp(r.columns, r.setup.Progress, list, func(i int) *contribution {
 		if made != nil && made[i] != nil {
-			return *made[i]
+			return made[i]
 		}
 		s, err := r.parts[i].first(ctx)
 		if err != nil {
-			return contribution{err: err}
+			return &contribution{err: err}
 		}
-		c := contribution{gradient: s.Gradient, sides: s.Sides, work: r.parts[i].took, warnings: s.Warnings}
+		c := &contribution{gradient: s.Gradient, sides: s.Sides, work: r.parts[i].took, warnings: s.Warnings}
 		for _, v := range s.Values {
 			c.values = append(c.values, v.Value)
 			c.doubt(&v)

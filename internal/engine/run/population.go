@@ -238,8 +238,8 @@ func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progre
 	for i, x := range m.Experiments {
 		at[i] = slices.IndexFunc(l.subjects, func(q *person) bool { return q.name == x.Name })
 	}
-	sum, err := r.addUp(columns, tell, nil, func(i int) contribution {
-		c := contribution{values: make([]float64, len(m.Checked.Totals)), gradient: make([]float64, columns)}
+	sum, err := r.addUp(columns, tell, nil, func(i int) *contribution {
+		c := &contribution{values: make([]float64, len(m.Checked.Totals)), gradient: make([]float64, columns)}
 		if at[i] < 0 {
 			return c
 		}
@@ -536,13 +536,13 @@ func (q *person) covariances(s *trust.Result) *population.Omega {
 }
 
 // anyOrder adds up what subjects contribute, with the same bits in any order of them.
-func (t *totals) anyOrder(list []contribution) {
+func (t *totals) anyOrder(list []*contribution) {
 	add := func(to []float64, of func(c *contribution) []float64) {
 		all := make([]float64, len(list))
 		for k := range to {
 			for i := range list {
 				all[i] = 0
-				if v := of(&list[i]); k < len(v) {
+				if v := of(list[i]); k < len(v) {
 					all[i] = v[k]
 				}
 			}

@@ -41,7 +41,7 @@ type Run struct {
 	chained      bool   // the run is one of several that follow one another; see Runner.Warm
 	stopped      string // what stopped the last run before its end, in words
 	warnings     diag.List
-	summands     []contribution // room for those of experiments
+	summands     []*contribution // room for those of experiments
 
 	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
 	keepLimit int64               // bytes of that

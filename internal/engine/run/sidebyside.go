@@ -91,7 +91,7 @@ func (l *Lanes) equip() error {
 		switch {
 		case !l.back:
 		default:
-			if slopes, err = (lanePart{r}).differentiates(&w); err != nil {
+			if slopes, _, err = (lanePart{r}).differentiates(&w); err != nil {
 				return err
 			}
 		}
@@ -138,25 +138,25 @@ func (r lanePart) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper
 	return steps, nil
 }
 
-// differentiates gives w what differentiates the runs of a lane, and returns its kit.
-func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, err error) {
+// differentiates gives w what differentiates the runs of a lane, and returns its kit and its worker.
+func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, by *system.Worker, err error) {
 	if r.settings.Mode == sens.ModeAdjoint {
 		lanes := min(chooseLanes(len(r.objectives)), 8)
 		if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		back := r.problem.Worker(slopes)
-		w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.Run.method(lanes)}
-		return slopes, nil
+		by = r.problem.Worker(slopes)
+		w.Back = sens.CotangentWorker{System: by, Objectives: by, Method: r.Run.method(lanes)}
+		return slopes, by, nil
 	}
 	lanes := min(chooseLanes(r.directions()), 8)
 	if slopes, err = r.problem.Kit(lanes, system.Push, false); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	forth := r.problem.Worker(slopes)
-	w.Forth = sens.TangentWorker{System: forth, Objectives: forth, Method: r.Run.method(lanes)}
+	by = r.problem.Worker(slopes)
+	w.Forth = sens.TangentWorker{System: by, Objectives: by, Method: r.Run.method(lanes)}
 	w.Flow = r.settings.Mode == sens.ModeForward
-	return slopes, nil
+	return slopes, by, nil
 }
 
 // solve makes what runs that have turned stiff need, as err tells of one. Without it, lanes are off.

@@ -207,15 +207,15 @@ func (s *Simulator) values() []result.Value {
 }
 
 // contribute solves the model for the values of its objectives.
-func (s *Simulator) contribute(ctx context.Context) contribution {
+func (s *Simulator) contribute(ctx context.Context) *contribution {
 	notes := s.warnings
 	defer func() { s.warnings = notes }()
 	s.model.Explain.Bounds(s.problem.Point, &s.warnings)
 	stats, err := s.forward(ctx, func() solvers.Sink { return s.observer })
 	if err != nil {
-		return contribution{err: err}
+		return &contribution{err: err}
 	}
-	c := contribution{work: s.stats(stats)}
+	c := &contribution{work: s.stats(stats)}
 	for _, v := range s.values() {
 		c.values = append(c.values, v.Value)
 		c.doubt(&v)

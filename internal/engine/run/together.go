@@ -51,23 +51,26 @@ type shared struct {
 	bounded bool  // some param has bounds
 	stages  []int // of a step of each member of the method
 	adds    contribution
+	made    []int // in its last run
 }
 
-// bench are up to LaneCount experiments that are run at once.
+// bench are up to LaneCount experiments that are run at once. Those that are the same but for numbers are run by one
+// host after the other, whose memory is in the processor's caches then.
 type bench struct {
-	parts   []int // of the experiments
-	solvers []*solvers.Solver
-	seats   *sens.LaneSeats
-	runs    *sens.LaneRuns // that of its slot
+	parts []*served
+	hosts []*served // what makes their runs
+	seats *sens.LaneSeats
+	runs  *sens.LaneRuns // that of its slot
 }
 
 // served is an experiment with what differentiates its runs.
 type served struct {
 	part int
 	*system.Served
-	worker sens.LaneWorker
-	forms  []*solvers.LaneForm
-	how    laneSettings
+	worker  sens.LaneWorker
+	workers []*system.Worker // of its values and of its derivatives
+	forms   []*solvers.LaneForm
+	how     laneSettings
 }
 
 // laneSettings are the settings that decide about steps.
@@ -103,6 +106,11 @@ func runTogether(ctx context.Context, r *Runner) []*contribution {
 				lanePart{r}.runBench(ctx, b, list)
 			}
 		}
+		for _, b := range t.slots[i] {
+			for _, h := range b.hosts {
+				h.serve(h)
+			}
+		}
 	})
 	return list
 }
@@ -110,7 +118,7 @@ func runTogether(ctx context.Context, r *Runner) []*contribution {
 // runBench makes the runs of a bench, and writes what they contribute to list.
 func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) {
 	start := time.Now()
-	var ran []int
+	var ran []int // lanes
 	var tried [solvers.LaneCount]bool
 	b.runs.Take(b.seats)
 	b.runs.Run(ctx, func(lane int) bool {
@@ -118,22 +126,23 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 			return false
 		}
 		tried[lane] = true
-		i := b.parts[lane]
-		part, wait := r.parts[i], &r.side.alone[i]
-		if wait.left > 0 || part.solver != b.solvers[lane] || !(lanePart{part}).calm() {
+		s := b.parts[lane]
+		part, wait := r.parts[s.part], &r.side.alone[s.part]
+		if wait.left > 0 || part.solver != s.worker.Solver || !(lanePart{part}).calm() {
 			wait.left--
 			return false
 		}
 		part.problem.Search(ctx)
-		part.worker.KeepStages(nil)
-		ran = append(ran, i)
+		b.hosts[lane].serve(s)
+		ran = append(ran, lane)
 		return true
 	})
 	took := time.Since(start).Seconds() / float64(max(len(ran), 1))
-	for k, i := range ran {
+	for k, lane := range ran {
 		res, _, err := b.runs.Result(k)
+		i := b.parts[lane].part
 		if err == nil {
-			list[i] = lanePart{r.parts[i]}.contributed(res, took)
+			list[i] = lanePart{r.parts[i]}.contributed(res, b.hosts[lane], took)
 		}
 		if wait := &r.side.alone[i]; list[i] == nil {
 			wait.last = min(2*wait.last+1, longestAlone)
@@ -155,8 +164,8 @@ func (r lanePart) calm() bool {
 }
 
 // contributed returns what an experiment adds to the totals; nil where there is more to tell of its run than numbers.
-func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
-	stats := r.solver.Stats()
+func (r lanePart) contributed(res *sens.Result, host *served, took float64) *contribution {
+	stats := host.worker.Solver.Stats()
 	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
 		stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
 		return nil
@@ -177,10 +186,11 @@ func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 		return nil
 	}
 	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
-	r.made, r.stopped = stats.Made, ""
+	r.shared.made = append(r.shared.made[:0], stats.Made...) // the host's are those of the next run then
+	r.made, r.stopped = r.shared.made, ""
 	r.met, r.missed = nil, nil
 	r.happened.Begin(r.model, r.guards, r.lists)
-	r.out.From, r.out.To, r.out.Finite = r.worker.Started(), stats.T, true
+	r.out.From, r.out.To, r.out.Finite = host.workers[0].Started(), stats.T, true
 	r.took = r.stats(stats)
 	r.took.VJP = r.pulled()
 	r.took.Seconds.Forward = took
@@ -260,22 +270,27 @@ func (r lanePart) bench(g []*served, slot, n int) (list []*bench) {
 		LatePeak: first.settings.LatePeak,
 	}
 	var runs *sens.LaneRuns
+	var hosts []*served // of all benches
 	for at := slot * solvers.LaneCount; at < len(g); at += n * solvers.LaneCount {
-		b := &bench{}
+		b := &bench{parts: g[at:min(at+solvers.LaneCount, len(g))]}
 		var workers []sens.LaneWorker
-		for _, s := range g[at:min(at+solvers.LaneCount, len(g))] {
-			b.parts, workers = append(b.parts, s.part), append(workers, s.worker)
-			b.solvers = append(b.solvers, s.worker.Solver)
+		for _, s := range b.parts {
+			host := s.host(hosts, b.hosts)
+			if host == s {
+				hosts = append(hosts, s)
+			}
+			b.hosts, workers = append(b.hosts, host), append(workers, host.worker)
 		}
 		if runs == nil {
 			if runs, err = sens.NewLaneRuns(steps, workers, want, true); err != nil {
 				return nil
 			}
 		}
-		if b.runs = runs; b.seats == nil {
-			if b.seats, err = runs.Seats(workers); err != nil {
-				return nil
-			}
+		b.runs = runs
+		if k := len(list) - 1; k >= 0 && slices.Equal(b.hosts, list[k].hosts) {
+			b.seats = list[k].seats
+		} else if b.seats, err = runs.Seats(workers); err != nil {
+			return nil
 		}
 		list = append(list, b)
 	}
@@ -313,12 +328,31 @@ func (r lanePart) served(part int) *served {
 		return nil
 	}
 	out.worker = sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(int) {}}
-	slopes, err := r.differentiates(&out.worker)
+	slopes, derivatives, err := r.differentiates(&out.worker)
 	if err != nil {
 		return nil
 	}
 	out.Served = &system.Served{Problem: r.problem, Values: values, Slopes: slopes}
+	out.workers = []*system.Worker{r.worker, derivatives}
 	return out
+}
+
+// host returns what makes the runs of s: one of hosts that are not busy, and where none can, s itself.
+func (s *served) host(hosts, busy []*served) *served {
+	for _, h := range hosts {
+		if h.Same(s.Served) && !slices.Contains(busy, h) {
+			return h
+		}
+	}
+	return s
+}
+
+// serve has the workers of s make the runs of o.
+func (s *served) serve(o *served) {
+	for i, w := range s.workers {
+		system.Serve(w, o.workers[i])
+	}
+	s.workers[0].KeepStages(nil)
 }
 
 // like reports whether what makes the steps of o makes those of s as well.

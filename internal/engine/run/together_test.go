@@ -15,8 +15,8 @@ import (
 )
 
 // subjects writes a table of n subjects with random doses and measurements. Where meet is set, some measurements are at
-// the times of doses.
-func subjects(rng *rand.Rand, n int, meet bool) string {
+// the times of doses; where alike is, there are as many of both for each.
+func subjects(rng *rand.Rand, n int, meet, alike bool) string {
 	names := []string{"ID", "time", "AMT", "RATE", "II", "ADDL", "DV", "WT"}
 	cols := make([][]string, len(names))
 	row := func(of ...float64) {
@@ -30,9 +30,13 @@ func subjects(rng *rand.Rand, n int, meet bool) string {
 		if rng.IntN(3) == 0 {
 			rate = 20 + 20*rng.Float64()
 		}
-		row(id, 0, 100+50*rng.Float64(), rate, 6+rng.Float64(), float64(1+rng.IntN(3)), math.NaN(), wt)
+		more, rows := 1+rng.IntN(3), 3+rng.IntN(5)
+		if alike {
+			rate, more, rows = 0, 2, 5
+		}
+		row(id, 0, 100+50*rng.Float64(), rate, 6+rng.Float64(), float64(more), math.NaN(), wt)
 		at := 0.0
-		for range 3 + rng.IntN(5) {
+		for range rows {
 			at += 0.2 + 2.5*rng.Float64()
 			row(id, at, 0, 0, 0, 0, 3*rng.Float64(), wt)
 		}
@@ -71,7 +75,7 @@ func TestTogether(t *testing.T) {
 	seed := seeds.Of(t, 57)
 	for k, c := range []struct {
 		name, lines, dose string
-		meet              bool
+		meet, alike       bool
 		settings          []Setting
 		wrt               []string
 		made              int // of thirteen, at least
@@ -88,11 +92,21 @@ func TestTogether(t *testing.T) {
 		{name: "bounds", lines: "param q = 0.5 in [0, 1]", dose: "f = q", made: 7},
 		{name: "guards", lines: "event full when c > 1.5 { }", made: 0},
 		{name: "compared", dose: "f = F1", settings: []Setting{{"sens.trust", "on"}}, made: 6},
+		{name: "alike", alike: true, dose: "lag = tlag f = F1", made: 10},
+		{name: "alike, meet", alike: true, meet: true, dose: "lag = tlag", made: 8},
+		{
+			name: "alike, tangents", alike: true, dose: "lag = tlag", settings: []Setting{{"sens.mode", "tangent"}},
+			made: 10,
+		},
+		{name: "alike, rodas5p", alike: true, settings: []Setting{{"solver.method", "rodas5p"}}, made: 10},
+		{name: "alike, initial values", alike: true, wrt: []string{"ka", "initial(body)", "V"}, made: 10},
+		{name: "alike, bounds", alike: true, lines: "param q = 0.5 in [0, 1]", dose: "f = q", made: 10},
+		{name: "alike, compared", alike: true, dose: "lag = tlag", settings: []Setting{{"sens.trust", "on"}}, made: 10},
 		{name: "traces", dose: "f = F1", settings: []Setting{{"sens.trust", "on"}, {"solver.atol", "1e-3"}}, made: 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(k)))
-			text := fmt.Sprintf(subjectModel, c.lines, c.dose, "") + subjects(rng, 13, c.meet)
+			text := fmt.Sprintf(subjectModel, c.lines, c.dose, "") + subjects(rng, 13, c.meet, c.alike)
 			m, err := Parse("m.ode", text, ParseOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +121,7 @@ func TestTogether(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made := 0
+			made, hosted := 0, 0 // hosted: by workers of others
 			for round := range 12 {
 				set := []system.Override{
 					{Name: "ka", Values: []float64{0.8 + 0.6*rng.Float64()}},
@@ -150,11 +164,21 @@ func TestTogether(t *testing.T) {
 						}
 					}
 					least = min(least, n)
+					for _, b := range slices.Concat(x.side.slots...) {
+						for lane, h := range b.hosts {
+							if s := b.parts[lane]; h != s && x.side.list[s.part] != nil {
+								hosted++
+							}
+						}
+					}
 				}
 				made = max(made, least)
 			}
 			if made < c.made || c.made == 0 && made > 0 {
 				t.Errorf("%d of 13 experiments were run side by side", made)
+			}
+			if c.alike && hosted == 0 {
+				t.Error("none was run by the workers of another")
 			}
 		})
 	}

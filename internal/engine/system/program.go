@@ -21,6 +21,7 @@ type program struct {
 	ins, outs []binding
 	links     []link
 	moves     []int                                // links to moving vectors
+	params    []int                                // links to the params
 	written   [tapec.NumVariations][numVectors]int // elements of outputs
 	tape      *tape.Tape
 	wholes    wholes // of rates
@@ -53,6 +54,9 @@ func (p *program) place(b binding, output bool) vm.Place {
 		p.links = append(p.links, l)
 		if moving[b.vary][b.vec] {
 			p.moves = append(p.moves, i)
+		}
+		if !output && b.vary == tapec.Primal && b.vec == vecP {
+			p.params = append(p.params, i)
 		}
 	}
 	steady := !output && b.vary == tapec.Primal && (b.vec == vecP || b.vec == vecC)

@@ -95,7 +95,7 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	if s, ok := x.named[n]; ok {
 		return s
 	}
-	w := &Worker{model: x.kinks.model, problem: x.kinks.problem}
+	w := &Worker{model: x.kinks.model, serving: serving{identity: identity{problem: x.kinks.problem}}}
 	s := sets.New(x.columns)
 	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {

@@ -292,7 +292,7 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 
 // bind gives the program memory of its own, for that many states.
 func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
-	v.call = p.call()
+	v.call = callOf(w, p.program)
 	v.call.machine.Share(w.team)
 	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
 	w.in[tapec.Primal][vecStep], w.in[tapec.Cotangent][vecStep] = v.in, v.bar

@@ -83,7 +83,7 @@ func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
 	if p == nil {
 		return false
 	}
-	v.call = p.call()
+	v.call = callOf(w, p.program)
 	v.call.machine.Share(w.team)
 	for vary := range p.moved.read {
 		lanes := 1

@@ -14,10 +14,10 @@ import (
 // Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
-	problem *Problem
-	model   *Model
-	kit     *Kit
-	lanes   int
+	serving
+	model *Model
+	kit   *Kit
+	lanes int
 	// version of the point that the hoisted work belongs to
 	version int
 	value   tapec.Parts[*call]
@@ -83,8 +83,6 @@ type Worker struct {
 type workerTimes struct {
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
-	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
-	timed        int               // version of the point that it computed these for
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
@@ -105,10 +103,10 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
-	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
-	w.timed, w.edging = -1, edging{of: p.edges, model: m}
+	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
+	w.edging = edging{of: p.edges, model: m}
 	w.psi = make([]float64, l.objectives*k.lanes)
-	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
+	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return callOf(w, p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*program]
 		to   *tapec.Parts[*call]
@@ -118,6 +116,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 			*s.to = *calls
 		}
 	}
+	w.serving.begin(w, p)
 	c := m.Compiled
 	lanes := k.lanes
 	for _, f := range []*frame{&w.in, &w.out} {
@@ -140,7 +139,6 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	guards, instants := len(c.GuardList), len(c.InstantList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
-	w.instantTimes = make([]float64, instants)
 	w.functional = make([]float64, l.nF*max(lanes, 1))
 	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
@@ -155,9 +153,9 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = k.slopes.call()
+	w.slopes = callOf(w, k.slopes)
 	if k.shared != nil {
-		w.shared = k.shared.call()
+		w.shared = callOf(w, k.shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
 	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
@@ -180,7 +178,7 @@ func (w *Worker) bindDerivatives() {
 		v.c = make([]float64, l.nC*lanes)
 		v.d = make([]float64, l.nD*lanes)
 		v.e = make([]float64, l.nE*lanes)
-		v.times = make([]float64, len(w.instantTimes)*lanes)
+		v.times = make([]float64, len(w.times.at)*lanes)
 	}
 	w.dot.p = make([]float64, k.plan.width*lanes)
 	w.dot.sides = make([]float64, k.nSides*lanes)

@@ -136,23 +136,23 @@ func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
 
 // Times is InstantTimes. The result is valid until the next call of either.
 func (w *Worker) Times(d []float64) []float64 {
-	if w.instantsMove || w.timed != w.problem.Point.version {
-		w.timed = w.problem.Point.version
+	if w.instantsMove || w.times.version != w.problem.Point.version {
+		w.times.version = w.problem.Point.version
 		saved := w.in[tapec.Primal][vecD]
 		if w.instantsMove {
 			w.in[tapec.Primal][vecD] = d
 		}
-		w.out[tapec.Primal][vecTimes] = w.instantTimes
-		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
+		w.out[tapec.Primal][vecTimes] = w.times.at
+		w.times.values.run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
-		w.flights.Shift(w.instantTimes)
+		w.flights.Shift(w.times.at)
 	}
-	return w.instantTimes
+	return w.times.at
 }
 
 // InstantPush implements solvers.TangentSystem.
 func (w *Worker) InstantPush(i int, td []float64) {
-	c := w.push.Get(tapec.PartInstants)
+	c := w.times.push
 	if c == nil {
 		clear(td)
 		return
@@ -187,7 +187,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 }
 
 func (w *Worker) pullInstants() {
-	if c := w.pull.Get(tapec.PartInstants); c != nil {
+	if c := w.times.pull; c != nil {
 		w.in[tapec.Cotangent][vecTimes] = w.bar.times
 		c.run(&w.in, &w.out)
 	}

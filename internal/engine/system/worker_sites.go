@@ -59,7 +59,7 @@ func (w *Worker) enterSite(pt *sens.Point) {
 	case sens.SiteEvent:
 		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, s.Firing, false)
 	case sens.SiteTime:
-		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
+		w.in[tapec.Primal][vecRow] = w.data[s.Index]
 	}
 }
 
@@ -75,7 +75,7 @@ func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
 	if s.Kind != sens.SiteTime || !f.ByRow {
 		return 0, false
 	}
-	row := w.model.rows[s.Index]
+	row := w.data[s.Index]
 	return f.Offset + int(row[len(row)-1]) - 1, true
 }
 
@@ -193,9 +193,9 @@ func (w *Worker) markMissing(functionals []float64) {
 
 // outside returns a time outside of the span of the run at which functional k is read, if there is one.
 func (w *Worker) outside(k int) (l Lack, found bool) {
-	l.From, l.To = w.instantTimes[0], w.instantTimes[1]
+	l.From, l.To = w.times.at[0], w.times.at[1]
 	for i, in := range w.model.Compiled.InstantList {
-		l.T = w.instantTimes[i]
+		l.T = w.times.at[i]
 		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
 			slices.Contains(w.model.readAt(&in), k) {
 			return l, true
