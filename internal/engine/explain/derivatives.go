@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
 )
 
 // NoDerivative says that an expression has a derivative that is not a finite number; at says where along the run, or
 // is "".
-func NoDerivative(from system.Origin, at string) string {
+func NoDerivative(from origin.Origin, at string) string {
 	const large = "too large for a number"
 	if from.Cause == large {
 		return fmt.Sprintf("that of %q is %s%s", from.Expression(), large, at)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -151,7 +152,7 @@ func (f *failure) atStart(d *diag.Diagnostic, e *solvers.NonFiniteError) bool {
 }
 
 // assigns says which assignment of a body made a number that is not finite, and why.
-func (f *failure) assigns(d *diag.Diagnostic, a *model.Assign, from system.Origin, e *solvers.NonFiniteError) {
+func (f *failure) assigns(d *diag.Diagnostic, a *model.Assign, from origin.Origin, e *solvers.NonFiniteError) {
 	d.Span = a.Span
 	if v := a.Value.Span(); v.File == a.Span.File {
 		d.Span = a.Span.To(v)
@@ -627,7 +628,7 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 }
 
 // causes is the format of move for an origin.
-func causes(from system.Origin) string {
+func causes(from origin.Origin) string {
 	if from.Cause != "" {
 		return "%q is " + from.Cause + " at %s; %s"
 	}
@@ -678,7 +679,7 @@ func (x *Explainer) blameState(d *diag.Diagnostic, y []float64) {
 }
 
 // move moves d to an expression and puts before its message what format says of the expression at a time.
-func (x *Explainer) move(d *diag.Diagnostic, from system.Origin, format string, t float64) {
+func (x *Explainer) move(d *diag.Diagnostic, from origin.Origin, format string, t float64) {
 	d.Span = from.Span
 	text := from.Span.Text()
 	if len(text) > 60 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -36,7 +37,7 @@ func (r *Run) valued(v result.Value, o objective, functionals []float64) result.
 	}
 	from, functional, known := r.problem.NonFiniteValue(o.row, functionals)
 	known = known && from.Span.File == o.of.Span.File
-	cause, traced := r.problem.Origin(functional)
+	cause, traced := r.problem.Notes.Origin(functional)
 	var text string
 	switch infinite := math.IsInf(v.Value, 0); {
 	case infinite && known:
@@ -49,7 +50,7 @@ func (r *Run) valued(v result.Value, o objective, functionals []float64) result.
 	case infinite:
 		text = "the value is infinite"
 	case known && functional >= 0 && !traced:
-		if lack, ok := r.problem.Lack(functional); ok && lack.Event == "" {
+		if lack, ok := r.problem.Notes.Lack(functional); ok && lack.Event == "" {
 			text = noValue + r.model.Checked.Time.Name + " = " + lack.String()
 			break
 		} else if ok {
@@ -70,7 +71,7 @@ func (r *Run) valued(v result.Value, o objective, functionals []float64) result.
 }
 
 // nonFinite says that an expression is not a finite number, and why. cause is what it has that from, if that is known.
-func nonFinite(from, cause system.Origin, is string) string {
+func nonFinite(from, cause origin.Origin, is string) string {
 	switch {
 	case from.Cause != "":
 		return from.String()
@@ -168,7 +169,7 @@ type recorder struct {
 // broken says why an output is not a finite number, at the first time where it is not.
 type broken struct {
 	at   float64
-	from system.Origin
+	from origin.Origin
 }
 
 func newRecorder(w *system.Worker, times []float64, tol float64) *recorder {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -131,30 +132,30 @@ func stats(p *program) *vm.Stats {
 
 // NonFinite returns where the first number that is not finite comes from in the rates at (t, y) with discretes d and
 // modes m. It returns false if no number is, or if no expression of the text makes it.
-func (w *Worker) NonFinite(t float64, y, d, m []float64) (Origin, bool) {
+func (w *Worker) NonFinite(t float64, y, d, m []float64) (origin.Origin, bool) {
 	return w.nonFinite(w.model.Compiled.Rates, t, y, d, m)
 }
 
 // NonFiniteJacobian does the same for the Jacobian of the rates.
-func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (Origin, bool) {
+func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (origin.Origin, bool) {
 	j, err := w.model.programs.withJacobian(w.problem.Split)
 	if err != nil {
-		return Origin{}, false
+		return origin.Origin{}, false
 	}
 	return w.nonFinite(j.made.Tape, t, y, d, m)
 }
 
 // NonFiniteGuards does the same for the guards.
-func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (Origin, bool) {
+func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (origin.Origin, bool) {
 	if w.model.Compiled.Guards == nil {
-		return Origin{}, false
+		return origin.Origin{}, false
 	}
 	return w.nonFinite(w.model.Compiled.Guards, t, y, d, m)
 }
 
 // NonFiniteBody finds the assignment that makes a number not finite in the body of f at (t, y, d), left limits, and
 // where that number comes from. It returns nil if none does.
-func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*model.Assign, Origin) {
+func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*model.Assign, origin.Origin) {
 	of, e := w.model.Compiled.Affects[f.Event], w.model.Checked.Events[f.Event]
 	fired := fire[float64](w.model, nil, f, true)
 	run := tape.NewEvaluator[float64](of)
@@ -171,10 +172,10 @@ func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*mo
 			}
 		}
 	}
-	return nil, Origin{}
+	return nil, origin.Origin{}
 }
 
-func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (Origin, bool) {
+func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (origin.Origin, bool) {
 	e := tape.NewEvaluator[float64](of)
 	w.model.load(of, e, &values{
 		vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m,
@@ -191,7 +192,7 @@ func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (Origin,
 // NonFiniteValue returns the expression that makes an objective infinite or NaN, at the functionals of a run: the one
 // that the objective reads it from, through others that inherit it. row is the objective's place among all. It returns
 // false if no expression of the text makes it. functional is the element of the functionals that it is, or -1.
-func (p *Problem) NonFiniteValue(row int, functionals []float64) (from Origin, functional int, found bool) {
+func (p *Problem) NonFiniteValue(row int, functionals []float64) (from origin.Origin, functional int, found bool) {
 	t := p.Model.Compiled.Objective
 	e := tape.NewEvaluator[float64](t)
 	p.Model.load(t, e, &values{vecF: functionals, vecP: p.Point.p})
@@ -225,7 +226,7 @@ func (p *Problem) NonFiniteValue(row int, functionals []float64) (from Origin, f
 		}
 		v, row = next, -1
 	}
-	from, functional = Origin{Span: t.Span(v), Cause: tape.Cause(e, v)}, -1
+	from, functional = origin.Origin{Span: t.Span(v), Cause: tape.Cause(e, v)}, -1
 	if int(v) < len(t.Inputs) {
 		if place, ok := p.Model.layout.find(tapec.MustName(t.Inputs[v].Name)); ok && place.vec == vecF {
 			functional = place.offset

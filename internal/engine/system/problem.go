@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/internal/engine/edges"
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 )
@@ -43,8 +44,8 @@ type Problem struct {
 	active   []string
 	plan     *plan // of the active params
 	settling settling
-	// origins say where functionals that are not finite come from, by their elements.
-	origins origins
+	// Notes are of the functionals of the last run.
+	Notes origin.Notes
 }
 
 // Problem returns the problem of the objectives rows and peaks at pt, with no active params.

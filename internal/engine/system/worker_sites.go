@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -85,7 +86,7 @@ func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
 		clear(w.happened)
-		w.problem.origins.clear()
+		w.problem.Notes.Clear()
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
 		saved := w.in[tapec.Primal][vecD]
@@ -173,7 +174,8 @@ func (w *Worker) markMissing(functionals []float64) {
 				if f.Nth > 0 && w.seen[j] == 0 {
 					functionals[j] = math.NaN()
 					e := w.model.Checked.Events[f.Event]
-					w.problem.origins.lack(j, Lack{Event: e.Name, Array: len(e.Indices) > 0, Fired: w.happened[j]})
+					lack := origin.Lack{Event: e.Name, Array: len(e.Indices) > 0, Fired: w.happened[j]}
+					w.problem.Notes.Lacks(j, lack)
 				}
 			case model.SumAt:
 				slot := j
@@ -183,7 +185,7 @@ func (w *Worker) markMissing(functionals []float64) {
 				if w.seen[slot] < w.model.visits[k] {
 					functionals[j] = math.NaN()
 					if l, outside := w.outside(k); outside {
-						w.problem.origins.lack(j, l)
+						w.problem.Notes.Lacks(j, l)
 					}
 				}
 			}
@@ -192,7 +194,7 @@ func (w *Worker) markMissing(functionals []float64) {
 }
 
 // outside returns a time outside of the span of the run at which functional k is read, if there is one.
-func (w *Worker) outside(k int) (l Lack, found bool) {
+func (w *Worker) outside(k int) (l origin.Lack, found bool) {
 	l.From, l.To = w.times.at[0], w.times.at[1]
 	for i, in := range w.model.Compiled.InstantList {
 		l.T = w.times.at[i]
