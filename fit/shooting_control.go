@@ -35,7 +35,8 @@ type course struct {
 	chain
 	division *odes.Division
 	legs     []*leg
-	at       int // where its nodes begin among the unknowns
+	start    *leg // a moment, from where the run begins; nil where that is not divided
+	at       int  // where its nodes begin among the unknowns
 }
 
 // leg is a part of a run.
@@ -167,6 +168,17 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 		return (t - span.From) / (span.To - span.From)
 	}
 	c.at = s.n
+	if len(ends) > 1 {
+		const moment = 1e-9 // of the first part
+		c.start = &leg{}
+		c.start.window = odes.Window{
+			Experiment: c.experiment, From: place(from), To: place(from + float64(moment*(ends[0]-from))), First: true,
+			Stretched: stretched,
+		}
+		if err := s.prepare(c, c.start, false); err != nil {
+			return err
+		}
+	}
 	for k, end := range ends {
 		x := &leg{}
 		x.window = odes.Window{
@@ -259,12 +271,11 @@ func (c *course) nodeAt(z []float64, leg int) []float64 {
 	return node
 }
 
-// set gives the run of a leg its values: nodes at z; left is what the part before leaves of Node.Labels, and before is
+// give gives the run of a leg its values; left is what the part before leaves of Node.Labels, and before is
 // what all before contribute to its inputs.
-func (c *course) set(k int, border, z, left, before []float64) error {
-	x := c.legs[k]
+func (x *leg) give(border, node, left, before []float64) error {
 	x.left = left
-	x.move(border, c.nodeAt(z, k))
+	x.move(border, node)
 	for _, a := range x.set[x.inputs:] {
 		before = before[copy(a.Values, before):]
 	}
@@ -424,7 +435,7 @@ func (s *legs) set(q *passing, i, k int) error {
 	if k+1 == len(c.legs) {
 		before = q.before[i]
 	}
-	return c.set(k, q.z[:len(s.p.coords)], q.z, left, before)
+	return c.legs[k].give(q.z[:len(s.p.coords)], c.nodeAt(q.z, k), left, before)
 }
 
 // gap returns what separates a leg from the one behind it, relative to the size of the state.
@@ -655,57 +666,99 @@ func (s *legs) made() (iterations int, stages []Stage) {
 	return iterations, s.stages
 }
 
-// begin returns the unknowns at x: nodes are what the run leads to, part by part, as long as that is within bounds, or
-// all of them what the first part leads to.
+// begin returns the nodes of a course: what the run leads to, part by part, as long as that is within bounds; or all of
+// them are the values with which the run begins.
+func (c *course) begin(ctx context.Context, x []float64, runs bool) ([][]float64, error) {
+	nodes := make([][]float64, len(c.legs))
+	var node, left []float64
+	to := func(l *leg) error {
+		err := l.give(x, node, left, nil)
+		if err != nil {
+			return err
+		}
+		out, err := l.run(ctx)
+		if ends := out.ends.Values; err == nil && slices.IndexFunc(ends, huge) < 0 {
+			node, left = ends[:c.size], ends[c.size:]
+			return nil
+		}
+		return cmp.Or(err, errHuge)
+	}
+	if err := to(c.start); err != nil {
+		return nil, err
+	}
+	start, marks := node, left
+	if runs {
+		node, left = nil, nil // the first part has none
+	}
+	for k, l := range c.legs[:len(c.legs)-1] {
+		if runs && to(l) != nil && k == 0 {
+			node, left = start, marks
+		}
+		nodes[k+1] = node
+	}
+	return nodes, nil
+}
+
+// begin returns the unknowns at x; see that of a course.
 func (s *legs) begin(ctx context.Context, x []float64, runs bool) (z []float64, err error) {
 	z = append(slices.Clone(x), make([]float64, s.n-len(x))...)
 	for _, c := range s.courses {
 		if len(c.legs) == 1 {
 			continue
 		}
-		c.scale = slices.Repeat([]float64{1}, c.size)
-		var node, left []float64
-		nodes := make([][]float64, len(c.legs))
-		for k, l := range c.legs[:len(c.legs)-1] {
-			if k == 0 || runs {
-				var out found
-				err := c.set(k, x, z, left, nil)
-				if err == nil {
-					out, err = l.run(ctx)
-				}
-				ends := out.ends.Values
-				switch {
-				case err == nil && slices.IndexFunc(ends, huge) < 0:
-					node, left = ends[:c.size], ends[c.size:]
-				case k == 0:
-					return nil, cmp.Or(err, errHuge)
-				}
-			}
-			nodes[k+1] = node
-			for j, v := range node {
-				z[c.unknown(k+1, j)] = v
-			}
+		nodes, err := c.begin(ctx, x, runs)
+		if err != nil {
+			return nil, err
 		}
-		c.sizes(nodes)
+		c.scale = slices.Repeat([]float64{1}, c.size)
 		for k, node := range nodes {
 			for j, v := range node {
-				z[c.unknown(k, j)] = v / c.scale[j]
+				z[c.unknown(k, j)] = v
 			}
 		}
 	}
-	return z, nil
+	_, err = s.rescale(ctx, z)
+	return z, err
 }
 
-// sizes sets the scales of a course: the largest value of each state at the nodes; of elements of one kind, no less than
-// a part of the largest of them.
-func (c *course) sizes(nodes [][]float64) {
-	c.scale = slices.Repeat([]float64{0}, c.size)
+// rescale measures states at z by the sizes that they have there, and reports whether some have become much smaller:
+// gaps that were small are not then.
+func (s *legs) rescale(ctx context.Context, z []float64) (smaller bool, err error) {
+	q, err := s.pass(ctx, z)
+	if err != nil {
+		return false, err
+	}
+	for i, c := range s.courses {
+		var values [][]float64
+		for k := range len(c.legs) - 1 {
+			values = append(values, c.nodeAt(z, k+1), q.found[i][k].ends.Values)
+		}
+		if values == nil {
+			continue
+		}
+		before := c.scale
+		c.sizes(values)
+		for j, v := range c.scale {
+			smaller = smaller || v < before[j]/10
+			for k := range len(c.legs) - 1 {
+				z[c.unknown(k+1, j)] *= before[j] / v
+			}
+		}
+	}
+	s.last = [2]*passing{}
+	return smaller, nil
+}
+
+// sizes sets the scales of a course: the largest value of each state where parts end and begin; of elements of one kind,
+// no less than a part of the largest of them.
+func (c *course) sizes(values [][]float64) {
+	c.scale = make([]float64, c.size)
 	at := 0
 	for _, n := range c.node.Sizes {
 		largest := 0.0
 		for j := at; j < at+n; j++ {
-			for _, node := range nodes[1:] {
-				c.scale[j] = max(c.scale[j], math.Abs(node[j]))
+			for _, v := range values {
+				c.scale[j] = max(c.scale[j], math.Abs(v[j]))
 			}
 			largest = max(largest, c.scale[j])
 		}
@@ -718,36 +771,11 @@ func (c *course) sizes(nodes [][]float64) {
 	}
 }
 
-// rescale gives states at z the sizes that they have there, and reports whether some have become much smaller: gaps that
-// were small are not then.
-func (s *legs) rescale(z []float64) (changed bool) {
-	for _, c := range s.courses {
-		nodes := make([][]float64, len(c.legs))
-		for k := range nodes {
-			nodes[k] = c.nodeAt(z, k)
-		}
-		if len(nodes) == 1 {
-			continue
-		}
-		before := c.scale
-		c.sizes(nodes)
-		for j, v := range c.scale {
-			changed = changed || v < before[j]/10
-		}
-		for k, node := range nodes {
-			for j, v := range node {
-				z[c.unknown(k, j)] = v / c.scale[j]
-			}
-		}
-	}
-	s.last = [2]*passing{}
-	return changed
-}
-
-// search moves from x until the parts join, and returns where.
-func (s *legs) search(ctx context.Context, x []float64, runs bool) (to []float64, err error) {
+// search moves from x until the parts join, and returns where. First all nodes are the values with which the run begins:
+// where errors grow along the run, what it leads to is far from all that it is to be. Else they are what it leads to.
+func (s *legs) search(ctx context.Context, x []float64, forced bool) (to []float64, err error) {
 	s.last, s.stages = [2]*passing{}, nil // a search depends on nothing that was before
-	z, err := s.begin(ctx, x, runs)
+	z, err := s.begin(ctx, x, !forced)
 	if err != nil {
 		return nil, err
 	}
@@ -756,9 +784,13 @@ func (s *legs) search(ctx context.Context, x []float64, runs bool) (to []float64
 		return nil, err
 	}
 	s.stages = []Stage{{Gap: q.most}}
-	const rounds = 4
+	const (
+		rounds = 4
+		most   = 100 // iterations: one that takes more has begun badly
+	)
 	for round := range rounds {
 		o := s.p.searchOptions(x)
+		o.Iterations = cmp.Or(s.p.settings.MaxIter, most)
 		if o.Feasible = 1e-11; round == 0 {
 			o.Step = 1e-9 // the search by whole runs comes last
 		}
@@ -781,7 +813,10 @@ func (s *legs) search(ctx context.Context, x []float64, runs bool) (to []float64
 		}
 		z = slices.Clone(r.X)
 		x = z[:len(x)]
-		smaller := s.rescale(z)
+		smaller, err := s.rescale(ctx, z)
+		if err != nil {
+			return nil, err
+		}
 		if q, err = s.pass(ctx, z); err != nil {
 			return nil, err
 		}
