@@ -120,7 +120,10 @@ func (m *Model) Span(experiment int, opts Options) (Span, error) {
 }
 
 // A Division says how objectives of a run come from those of its parts.
-type Division = run.Division
+type Division struct {
+	*run.Division
+	model *Model
+}
 
 // Kinds of how the value of a functional comes from those of the parts: see Division.Inputs.
 const (
@@ -131,8 +134,9 @@ const (
 
 // Divide returns how objectives, constraints among them, come from the parts of the run of the model itself (-1), or
 // how what an experiment adds to the likelihoods does. The error names what parts do not tell.
-func (m *Model) Divide(experiment int, of []string) (*Division, error) {
-	return m.engine.Divide(experiment, of)
+func Divide(m *Model, experiment int, of []string) (*Division, error) {
+	d, err := m.engine.Divide(experiment, of)
+	return &Division{d, m}, err
 }
 
 // A Section is the run of a window for the objectives of a Division. It belongs to one goroutine.
@@ -141,13 +145,13 @@ type Section struct {
 	model *Model
 }
 
-// Section prepares the run of a window for a Division; last tells that it ends where the run does.
-func (m *Model) Section(d *Division, w Window, last bool, opts Options) (*Section, error) {
-	s, err := m.engine.Section(d, w, last, m.setup(opts))
+// Section prepares the run of a window; last tells that it ends where the run does.
+func (d *Division) Section(w Window, last bool, opts Options) (*Section, error) {
+	s, err := d.model.engine.Section(d.Division, w, last, d.model.setup(opts))
 	if err != nil {
 		return nil, err
 	}
-	return &Section{s, m}, nil
+	return &Section{s, d.model}, nil
 }
 
 // Set gives parameters or initial values other values for the runs to come; see Runner.Set.

@@ -168,7 +168,7 @@ func undivided(why string) error {
 }
 
 // partsAtOnce is how many parts of runs are made at once.
-func (p *problem) partsAtOnce() int {
+func (p afar) partsAtOnce() int {
 	if p.settings.Starts == 1 || p.opts.workers() == 1 {
 		return p.opts.workers()
 	}

@@ -85,13 +85,13 @@ func (p afar) legs(e *evaluator, otherwise bool) (inParts, error) {
 	for _, c := range p.constraints {
 		of = append(of, c.Name)
 	}
-	main, err := p.model.Divide(-1, of)
+	main, err := odes.Divide(p.model, -1, of)
 	if err != nil {
 		return nil, err
 	}
 	if len(main.Totals) > 0 {
 		for i, name := range p.model.Experiments() {
-			d, err := p.model.Divide(i, nil)
+			d, err := odes.Divide(p.model, i, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -133,8 +133,8 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	}
 	stretched := span.Moved != ""
 	if stretched && len(span.Due) > 0 {
-		return undivided(fmt.Sprintf("%s moves the start or the end of the run, and parts with it, and an event is due at "+
-			"a time of its own: none can be told in which part", span.Moved))
+		return undivided(fmt.Sprintf("%s moves the start or the end of the run, and with it the parts, and an "+
+			"event is due at a time of its own: nobody knows in which part", span.Moved))
 	}
 	at := &cutter{from: span.From, to: span.To, near: 1e-9 * (span.To - span.From), due: span.Due}
 	asked := p.settings.Shooting
@@ -209,7 +209,7 @@ func (s *legs) prepare(c *course, x *leg, last bool) (err error) {
 			input(name, 1)
 		}
 	}
-	if x.s, err = p.model.Section(c.division, x.window, last, o); err != nil {
+	if x.s, err = c.division.Section(x.window, last, o); err != nil {
 		return err
 	}
 	x.place(p, &c.node, x.s.Variables)

@@ -294,8 +294,9 @@ func (s *legs) rescale(ctx context.Context, z []float64) (smaller bool, err erro
 	return smaller, nil
 }
 
-// search moves from x until the parts join, and returns where. First all nodes are the values with which the run begins:
-// where errors grow along the run, what it leads to is far from all that it is to be. Else they are what it leads to.
+// search moves from x until the parts join, and returns where. First all nodes are the values with which the run
+// begins: where errors grow along the run, what it leads to is far from all that it is to be. Else they are what it
+// leads to.
 func (s *legs) search(ctx context.Context, x []float64, forced bool) (to []float64, err error) {
 	s.last, s.stages = [2]*passing{}, nil // a search depends on nothing that was before
 	z, err := s.begin(ctx, x, !forced)

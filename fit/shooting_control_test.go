@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/fit"
 )
 
-// TestControlBlowsUp: whole runs from the start blow up before their end, so that a search by them has nowhere to begin,
-// and parts come to the optimum, however many there are: the certificate is that of the whole run.
+// TestControlBlowsUp: whole runs from the start blow up before their end, so that a search by them has nowhere to
+// begin, and parts come to the optimum, however many there are: the certificate is that of the whole run.
 func TestControlBlowsUp(t *testing.T) {
 	const text = `
 time t from 0 to 5
@@ -42,8 +42,8 @@ solver { rtol = 1e-10  atol = 1e-12 }
 	}
 }
 
-// TestControlClosedForm: the least energy of a mass that has an algebraic unknown for its force, is kicked within a part
-// and moves something that counts. What a force in each piece does at the end is linear, so that the least sum of
+// TestControlClosedForm: the least energy of a mass that has an algebraic unknown for its force, is kicked within a
+// part and moves something that counts. What a force in each piece does at the end is linear, so that the least sum of
 // squares is B'(BB')⁻¹ times what is missing.
 func TestControlClosedForm(t *testing.T) {
 	const n, h, kick, at = 20, 0.1, 0.2, 0.73
@@ -143,7 +143,8 @@ x' = -k*x + u
 data D {
   time = [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
   arm = [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]
-  y = [0.761, 1.238, 1.148, 0.488, -0.039, -0.781, -1.238, -1.002, 1.363, 1.786, 1.718, 1.273, 0.397, -0.242, -0.632, -0.4]
+  y = [0.761, 1.238, 1.148, 0.488, -0.039, -0.781, -1.238, -1.002,
+    1.363, 1.786, 1.718, 1.273, 0.397, -0.242, -0.632, -0.4]
 }
 observe o = x ~ normal(0.1) from D.y
 experiment a { use D where arm == 1 }

@@ -52,7 +52,7 @@ var codes = map[string]string{
 	"predict": "What there is to say of predictions from draws: rows that a single draw decides, where the " +
 		"estimate of left-out prediction is not reliable.",
 	"shooting": "A fit by multiple shooting runs the model in parts, which some models do not allow: what reads " +
-		"more of a run than its part, or moves its times; docs/fit.md.",
+		"more of a run than its part, or moves its times; docs/fit.md, docs/control.md.",
 	"sample": "What there is to say of draws from a posterior: chains that differ, too few effective draws, steps " +
 		"that diverged, several modes, a solver that is part of the answer; docs/sample.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",

@@ -18,7 +18,6 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck/terms"
 )
 
 // Join says how the value that a functional has for a whole run comes from those that it has for the parts.
@@ -171,7 +170,8 @@ func constant(e model.Expr) bool {
 func hiddenParam(name string, t types.Type, at source.Span) *model.Symbol {
 	t.Kind = types.Real
 	return &model.Symbol{
-		Name: name, Kind: model.ParamSymbol, Type: t, Span: at, Hidden: true, Literal: true, Lo: negative, Hi: -negative,
+		Name: name, Kind: model.ParamSymbol, Type: t, Span: at, Hidden: true, Literal: true,
+		Lo: negative, Hi: -negative,
 		Value: model.Seal(&model.Const{Base: model.NewBase(t, at), Data: []float64{0}}),
 	}
 }
@@ -386,8 +386,8 @@ func functionalWithin(f *model.Functional, w Window, last bool, l *diag.List) mo
 		return model.Seal(&model.Const{Base: model.NewBase(f.T, f.S), Data: []float64{0}})
 	}
 	moved := func() model.Expr {
-		l.Errorf(CodeShooting, f.S, "fit.shooting divides runs into parts whose times move with the end of the run, and "+
-			"this reads times of its own: parts would have to know in which of them these are")
+		l.Errorf(CodeShooting, f.S, "fit.shooting divides runs into parts whose times move with the end of the run, "+
+			"and this reads times of its own: parts would have to know in which of them these are")
 		return f
 	}
 	switch {
@@ -503,8 +503,8 @@ func (d *Division) addLagrangian(out *model.Model) {
 		}
 	}
 	at := out.Time.Span
-	var sum model.Expr = terms.Number(0, units.One, at)
 	plain := types.Type{Kind: types.Real, Unit: units.One}
+	var sum model.Expr = model.Seal(&model.Const{Base: model.NewBase(plain, at), Data: []float64{0}})
 	for _, o := range out.Objectives {
 		if readsLargest(o.Value) {
 			continue
@@ -527,12 +527,13 @@ func weighted(p *model.Symbol, o *model.Objective) model.Expr {
 			if i < len(o.Indices) { // the place of the index among its values
 				ix := o.Indices[i]
 				t := types.Type{Kind: types.Int, Unit: units.One}
-				place := terms.LoopVar(ix, o.Span)
+				var place model.Expr = model.Seal(&model.LoopVar{Base: model.NewBase(t, o.Span), Index: ix})
 				if ix.Lo != 1 || ix.Step != 1 {
 					num := func(x int) model.Expr {
 						return model.Seal(&model.Const{Base: model.NewBase(t, o.Span), Data: []float64{float64(x)}})
 					}
-					place = operation("+", t, num(1), operation("/", t, operation("-", t, place, num(ix.Lo)), num(ix.Step)))
+					steps := operation("/", t, operation("-", t, place, num(ix.Lo)), num(ix.Step))
+					place = operation("+", t, num(1), steps)
 				}
 				subs[i] = model.Sub{At: place}
 			}
