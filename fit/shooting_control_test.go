@@ -178,6 +178,7 @@ fit { minimize = J  over = %s  intervals = none  shooting = %s }
 		{"2", "objective J = integral(u^2 + x, from = late)", "u", "times that params make"},
 		{"T", "objective J = sum_at([0.5], x^2) + integral(u^2)", "[u, T]", "times of its own"},
 		{"T", "event push at 0.7 { v += 1 }\nobjective J = integral(u^2 + x^2)", "[u, T]", "at a time of its own"},
+		{"2", "objective J = integral(u^2 + x^2)\nstate y = 0\ny' = delay(x, 0.7)", "u", "earlier times"},
 		{"2", "event e when x > 0.3 once { v = v/2 }\nobjective J = integral(u^2)", "u", "e fires once"},
 	} {
 		_, err := fit.Run(t.Context(), parse(t, fmt.Sprintf(text, c.to, c.more, c.over, "4")), fit.Options{})

@@ -94,6 +94,10 @@ func (m *Model) Divide(experiment int, of []string) (*Division, error) {
 	}
 	d := &Division{Experiment: experiment, of: c, totals: map[*model.Symbol]*model.Symbol{}}
 	var l diag.List
+	for _, x := range c.Lags {
+		l.Errorf(CodeShooting, x.State.Span, "fit.shooting divides runs into parts, and what is read of %s at earlier "+
+			"times lies in the parts before", x.State.Name)
+	}
 	list := part.objectivesOf(of, &l)
 	first := map[*model.Objective]Goal{} // of its elements
 	rows, eachRows, wholeRows := map[*model.Objective]int{}, 0, 0
