@@ -111,10 +111,56 @@ func (m *Model) CompareWithin(objective string, w Window, opts Options) (*Compar
 // Node says what windows of an experiment begin with. The error names what in the model no run in parts can have.
 func (m *Model) Node(experiment int) (Node, error) { return m.engine.Node(experiment) }
 
-// Span returns when the run of an experiment, or that of the model itself (-1), begins and ends, and at which times
-// events are due that do not wait for a condition. The error is of times that the variables of opts.Wrt would move.
-func (m *Model) Span(experiment int, opts Options) (from, to float64, due []float64, err error) {
+// A Span is when the run of an experiment begins and ends, and what is due in it.
+type Span = run.Span
+
+// Span returns that of an experiment, or of the model itself (-1).
+func (m *Model) Span(experiment int, opts Options) (Span, error) {
 	return m.engine.Span(experiment, m.setup(opts))
+}
+
+// A Division says how objectives of a run come from those of its parts.
+type Division struct {
+	*run.Division
+	model *Model
+}
+
+// Kinds of how the value of a functional comes from those of the parts: see Division.Inputs.
+const (
+	OfFirst = run.OfFirst
+	Added   = run.Added
+	Largest = run.Largest
+)
+
+// Divide returns how objectives, constraints among them, come from the parts of the run of the model itself (-1), or
+// how what an experiment adds to the likelihoods does. The error names what parts do not tell.
+func Divide(m *Model, experiment int, of []string) (*Division, error) {
+	d, err := m.engine.Divide(experiment, of)
+	return &Division{d, m}, err
+}
+
+// A Section is the run of a window for the objectives of a Division. It belongs to one goroutine.
+type Section struct {
+	*run.Section
+	model *Model
+}
+
+// Section prepares the run of a window; last tells that it ends where the run does.
+func (d *Division) Section(w Window, last bool, opts Options) (*Section, error) {
+	s, err := d.model.engine.Section(d.Division, w, last, d.model.setup(opts))
+	if err != nil {
+		return nil, err
+	}
+	return &Section{s, d.model}, nil
+}
+
+// Set gives parameters or initial values other values for the runs to come; see Runner.Set.
+func (s *Section) Set(set ...Assignment) error {
+	list, err := s.model.converted(set)
+	if err != nil {
+		return err
+	}
+	return s.Section.Set(list...)
 }
 
 // Observed returns the place in a Node of the element of a state that an observation reads as it is; -1 where it reads

@@ -312,7 +312,7 @@ func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start
 		q := e.folded()
 		q.Bounds = p.bounds()
 		o := o
-		o.Scale, o.Progress = c.problem.Sizes, e.iterated()
+		o.Scale, o.Progress = c.problem.Sizes, e.iterated(nil)
 		return optim.Folded(ctx, q, m.x, o)
 	}) {
 		return true

@@ -33,7 +33,7 @@ type evaluator struct {
 	kinks  int // that are absolute values
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
-	far    [2]*shooting
+	far    [2]inParts
 	stages []Stage // of the search that is made
 	n      int     // evaluations, and failures among them
 	bad    int

@@ -238,20 +238,25 @@ func (p *problem) searchOptions(x []float64) optim.Options {
 	return optim.Options{Scale: p.scales(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
 }
 
-// iterated returns what tells of the iterations of the search that is made now; nil where nobody asks.
-func (e *evaluator) iterated() func(optim.Progress) {
+// iterated returns what tells of the iterations of the search that is made now; nil where nobody asks. gap tells, where
+// runs are in parts, the largest gap between two of them at a point; it is nil for whole runs.
+func (e *evaluator) iterated(gap func(x []float64) float64) func(optim.Progress) {
 	p, number, since := e.p, e.searching, e.since
 	if p.opts.Iterated == nil || number < 0 {
 		return nil
 	}
 	return func(at optim.Progress) {
-		p.telling.Lock()
-		defer p.telling.Unlock()
-		p.opts.Iterated(Iteration{
+		it := Iteration{
 			Search: number, Iteration: at.Iterations, Evaluations: at.Evaluations,
 			Value: float64(p.sign() * at.Value), Violation: at.Violation, Slope: at.Projected, Promised: at.Reduction,
 			Radius: at.Radius, Seconds: time.Since(since).Seconds(),
-		})
+		}
+		if gap != nil {
+			it.Weight, it.Gap = math.Inf(1), gap(at.X)
+		}
+		p.telling.Lock()
+		defer p.telling.Unlock()
+		p.opts.Iterated(it)
 	}
 }
 
@@ -279,7 +284,7 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 // descend is the search, whatever the runs begin at.
 func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	o := p.searchOptions(x)
-	o.Progress = e.iterated()
+	o.Progress = e.iterated(nil)
 	switch {
 	case p.kinks && p.algorithm != "lbfgsb":
 		q := e.folded()

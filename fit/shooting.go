@@ -85,9 +85,19 @@ type piece struct {
 // afar makes the searches of a problem that may begin far away.
 type afar struct{ *problem }
 
+// inParts is a search by parts of runs.
+type inParts interface {
+	// search moves from x until the parts join, and returns where. First values of nodes follow what is known, or not.
+	search(ctx context.Context, x []float64, forced bool) (to []float64, err error)
+	// hides reports whether nodes can begin in another way than the forced one.
+	hides() bool
+	// made returns how many iterations searches took since it was asked last, and the stages of the last one.
+	made() (iterations int, stages []Stage)
+}
+
 // shooter divides the runs of a fit: as the settings say, or once more in another way. It returns an error that names
 // what cannot be divided.
-func (p afar) shooter(e *evaluator, otherwise bool) (*shooting, error) {
+func (p afar) shooter(e *evaluator, otherwise bool) (inParts, error) {
 	to := &e.far[0]
 	if otherwise {
 		to = &e.far[1]
@@ -112,24 +122,18 @@ func (p afar) divisible(e *evaluator) error {
 }
 
 // divided is shooter without memory.
-func (p afar) divided(e *evaluator, otherwise bool) (*shooting, error) {
-	refuse := func(why string) (*shooting, error) {
-		var l diag.List
-		l.Errorf(odes.CodeSetting, source.Span{}, "fit.shooting: %s", why)
-		return nil, l.Err()
-	}
+func (p afar) divided(e *evaluator, otherwise bool) (inParts, error) {
 	if _, err := p.model.Node(-1); err != nil { // the reason why there are no rows may be among these
 		return nil, err
 	}
-	switch {
-	case e.comparison == nil:
-		return refuse("what is minimised is no likelihood of data: write objective loss = nll(), and fit that")
-	case p.settings.Warm:
-		return refuse("the model has steady states, and a part of a run has none")
+	if p.settings.Warm {
+		return nil, undivided("the model has steady states, and a part of a run has none")
 	}
-	s := &shooting{p: p.problem, e: e, otherwise: otherwise, workers: 1, quiet: make([]bool, len(p.coords))}
-	if p.settings.Starts == 1 || p.opts.workers() == 1 {
-		s.workers = p.opts.workers()
+	if e.comparison == nil {
+		return p.legs(e, otherwise)
+	}
+	s := &shooting{
+		p: p.problem, e: e, otherwise: otherwise, workers: p.partsAtOnce(), quiet: make([]bool, len(p.coords)),
 	}
 	b := p.bounds()
 	s.lo, s.hi = b.Lo, b.Hi
@@ -148,9 +152,27 @@ func (p afar) divided(e *evaluator, otherwise bool) (*shooting, error) {
 		s.chains = append(s.chains, c)
 	}
 	if !slices.ContainsFunc(s.chains, func(c *chain) bool { return len(c.parts) > 1 }) {
-		return refuse("none of the times at which parts are to begin lies within the run")
+		return nil, noneWithin
 	}
 	return s, nil
+}
+
+// noneWithin says that parts are to begin at no time of a run.
+var noneWithin = undivided("none of the times at which parts are to begin lies within the run")
+
+// undivided is the error of runs that cannot be divided.
+func undivided(why string) error {
+	var l diag.List
+	l.Errorf(odes.CodeSetting, source.Span{}, "fit.shooting: %s", why)
+	return l.Err()
+}
+
+// partsAtOnce is how many parts of runs are made at once.
+func (p afar) partsAtOnce() int {
+	if p.settings.Starts == 1 || p.opts.workers() == 1 {
+		return p.opts.workers()
+	}
+	return 1
 }
 
 // groups returns the observations of a chain in the whole run.
@@ -173,12 +195,16 @@ func (s *shooting) divide(c *chain) (err error) {
 		c.size += n
 	}
 	o := p.runOptions()
-	from, to, due, err := p.model.Span(c.experiment, o)
+	span, err := p.model.Span(c.experiment, o)
+	if err == nil {
+		err = span.Fixed()
+	}
 	if err != nil {
 		return err
 	}
-	cuts := s.cuts(c, from, to, due)
-	ends := append(slices.Clone(cuts), to)
+	from := span.From
+	cuts := s.cuts(c, span.From, span.To, span.Due)
+	ends := append(slices.Clone(cuts), span.To)
 	for k, end := range ends {
 		x := &stretch{window: odes.Window{Experiment: c.experiment, From: from, To: end, First: k == 0}}
 		if err := s.prepare(c, x); err != nil {
@@ -303,65 +329,11 @@ func (s *shooting) cuts(c *chain, from, to float64, due []float64) []float64 {
 // prepare makes the runs of a part.
 func (s *shooting) prepare(c *chain, x *stretch) (err error) {
 	p := s.p
-	o := p.runOptions()
-	o.Threads, o.Wrt = 1, nil
-	set := func(name string, n int) {
-		x.set = append(x.set, odes.Assignment{Name: name, Values: make([]float64, n)})
-	}
-	q := &problem{model: p.model, settings: p.settings, rough: 1}
-	for i, v := range p.settings.Over {
-		if v.Initial && !x.window.First {
-			continue
-		}
-		set(p.names[i], v.Size())
-		o.Wrt = append(o.Wrt, p.names[i])
-	}
-	x.border = len(x.set)
-	if !x.window.First {
-		for i, name := range c.node.Names {
-			set(name, c.node.Sizes[i])
-			o.Wrt = append(o.Wrt, name)
-		}
-		for i, name := range c.node.Labels {
-			x.marks = append(x.marks, len(x.set))
-			set(name, c.node.Marks[i])
-		}
-	}
-	o.Set = append(slices.Clone(o.Set), x.set[x.border:]...)
-	if o.Wrt == nil { // of initial values alone
-		o.Wrt = []string{}
-	}
-	if x.c, err = p.model.CompareWithin(p.settings.Objective, x.window, o); err != nil {
+	if x.c, err = p.model.CompareWithin(p.settings.Objective, x.window, x.lay(p, &c.node)); err != nil {
 		return err
 	}
-	column := map[string]int{}
-	for _, v := range x.c.Variables {
-		column[v.String()] = v.Offset
-	}
-	k := 0 // of x.set
-	for i, v := range p.settings.Over {
-		if v.Initial && !x.window.First {
-			continue
-		}
-		for j := range p.coords {
-			if a := p.coords[j]; a.variable == i {
-				a.variable, a.column = k, column[p.names[i]]+a.element
-				q.coords = append(q.coords, a)
-				x.of = append(x.of, j)
-			}
-		}
-		k++
-	}
-	if !x.window.First {
-		for i, name := range c.node.Names {
-			for j := range c.node.Sizes[i] {
-				q.coords = append(q.coords, coordinate{
-					variable: x.border + i, element: j, column: column[name] + j, lo: math.Inf(-1), hi: math.Inf(1),
-				})
-			}
-		}
-	}
-	x.q, x.e = q, &evaluator{p: q, comparison: x.c}
+	x.place(p, &c.node, x.c.Variables)
+	x.e = &evaluator{p: x.q, comparison: x.c}
 	for i := range x.c.Groups {
 		for k := range x.c.Groups[i].T {
 			if squared(&x.c.Groups[i], k) {
@@ -372,8 +344,73 @@ func (s *shooting) prepare(c *chain, x *stretch) (err error) {
 	return nil
 }
 
-// run makes the run of a part.
-func (x *stretch) run(ctx context.Context, border, node []float64) (out piece, err error) {
+// lay makes room for what the run of a part is given, and returns its options.
+func (x *stretch) lay(p *problem, node *odes.Node) odes.Options {
+	o := p.runOptions()
+	o.Threads, o.Wrt = 1, nil
+	set := func(name string, n int) {
+		x.set = append(x.set, odes.Assignment{Name: name, Values: make([]float64, n)})
+	}
+	for i, v := range p.settings.Over {
+		if v.Initial && !x.window.First {
+			continue
+		}
+		set(p.names[i], v.Size())
+		o.Wrt = append(o.Wrt, p.names[i])
+	}
+	x.border = len(x.set)
+	if !x.window.First {
+		for i, name := range node.Names {
+			set(name, node.Sizes[i])
+			o.Wrt = append(o.Wrt, name)
+		}
+		for i, name := range node.Labels {
+			x.marks = append(x.marks, len(x.set))
+			set(name, node.Marks[i])
+		}
+	}
+	o.Set = append(slices.Clone(o.Set), x.set[x.border:]...)
+	if o.Wrt == nil { // of initial values alone
+		o.Wrt = []string{}
+	}
+	return o
+}
+
+// place finds the coordinates of a part, whose runs are differentiated by variables.
+func (x *stretch) place(p *problem, node *odes.Node, variables []odes.Variable) {
+	x.q = &problem{model: p.model, settings: p.settings, rough: 1}
+	column := map[string]int{}
+	for _, v := range variables {
+		column[v.String()] = v.Offset
+	}
+	k := 0 // of x.set
+	for i, v := range p.settings.Over {
+		if v.Initial && !x.window.First {
+			continue
+		}
+		for j := range p.coords {
+			if a := p.coords[j]; a.variable == i {
+				a.variable, a.column = k, column[p.names[i]]+a.element
+				x.q.coords = append(x.q.coords, a)
+				x.of = append(x.of, j)
+			}
+		}
+		k++
+	}
+	if x.window.First {
+		return
+	}
+	for i, name := range node.Names {
+		for j := range node.Sizes[i] {
+			x.q.coords = append(x.q.coords, coordinate{
+				variable: x.border + i, element: j, column: column[name] + j, lo: math.Inf(-1), hi: math.Inf(1),
+			})
+		}
+	}
+}
+
+// move sets what the run of a part is given, and returns its coordinates.
+func (x *stretch) move(border, node []float64) []float64 {
 	at := make([]float64, 0, len(x.q.coords))
 	for _, i := range x.of {
 		at = append(at, border[i])
@@ -387,6 +424,12 @@ func (x *stretch) run(ctx context.Context, border, node []float64) (out piece, e
 	for _, i := range x.marks {
 		k += copy(x.set[i].Values, x.left[k:])
 	}
+	return at
+}
+
+// run makes the run of a part.
+func (x *stretch) run(ctx context.Context, border, node []float64) (out piece, err error) {
+	at := x.move(border, node)
 	if err := x.c.Set(x.set...); err != nil {
 		return out, err
 	}
@@ -430,38 +473,13 @@ func (s *shooting) at(ctx context.Context, x []float64, nodes [][][]float64) (*j
 			jobs = append(jobs, job{i, k})
 		}
 	}
-	errs := make([]error, len(jobs))
-	make1 := func(n int) {
+	if err := atOnce(s.workers, len(jobs), func(n int) (err error) {
 		j := jobs[n]
-		q.at[j.c][j.k], errs[n] = s.chains[j.c].parts[j.k].run(ctx, x, nodes[j.c][j.k])
-	}
-	if s.workers == 1 {
-		for n := range jobs {
-			if make1(n); errs[n] != nil {
-				break
-			}
-		}
-	} else {
-		next := make(chan int)
-		var wait sync.WaitGroup
-		for range min(s.workers, len(jobs)) {
-			wait.Go(func() {
-				for n := range next {
-					make1(n)
-				}
-			})
-		}
-		for n := range jobs {
-			next <- n
-		}
-		close(next)
-		wait.Wait()
-	}
-	for _, err := range errs {
-		if err != nil {
-			s.e.bad++
-			return nil, err
-		}
+		q.at[j.c][j.k], err = s.chains[j.c].parts[j.k].run(ctx, x, nodes[j.c][j.k])
+		return err
+	}); err != nil {
+		s.e.bad++
+		return nil, err
 	}
 	s.priors(q)
 	for i, c := range s.chains {
@@ -482,6 +500,39 @@ func (s *shooting) at(ctx context.Context, x []float64, nodes [][][]float64) (*j
 		return nil, errors.New("the objective has no value")
 	}
 	return q, nil
+}
+
+// atOnce makes jobs, some of them at once, and returns the first error in their order.
+func atOnce(workers, jobs int, do func(n int) error) error {
+	if workers == 1 {
+		for n := range jobs {
+			if err := do(n); err != nil { // the others would be for nothing
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, jobs)
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range min(workers, jobs) {
+		wait.Go(func() {
+			for n := range next {
+				errs[n] = do(n)
+			}
+		})
+	}
+	for n := range jobs {
+		next <- n
+	}
+	close(next)
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // priors adds those of the objective to a place.
@@ -783,6 +834,11 @@ func (s *shooting) search(ctx context.Context, x []float64, forced bool) (to []f
 	}
 	s.stages = append(s.stages, s.stage(q, math.Inf(1)))
 	return q.x, nil
+}
+
+func (s *shooting) made() (iterations int, stages []Stage) {
+	iterations, s.iterations = s.iterations, 0
+	return iterations, s.stages
 }
 
 // findQuiet notes which coordinates no prediction depends on.

@@ -226,31 +226,31 @@ func (s *shooting) start(c *chain) (node []float64, known bool) {
 // sizes sets the scales of a chain: the largest value of each state at the nodes, where it is observed by its data.
 func (s *shooting) sizes(c *chain, nodes [][]float64, seen map[int]*readings) {
 	c.scale = make([]float64, c.size)
-	at := 0
+	for j := range c.scale {
+		if r := seen[j]; r != nil && len(r.y) > 0 {
+			for _, v := range r.y {
+				c.scale[j] = max(c.scale[j], math.Abs(v))
+			}
+			continue
+		}
+		for _, node := range nodes[1:] {
+			c.scale[j] = max(c.scale[j], math.Abs(node[j]))
+		}
+	}
+	c.someScale()
+}
+
+// someScale gives each state a scale: elements of one kind no less than a part of the largest of them, and those that
+// are zero another.
+func (c *chain) someScale() {
+	rest := c.scale
 	for _, n := range c.node.Sizes {
-		largest := 0.0 // of all elements
-		for j := at; j < at+n; j++ {
-			most := 0.0
-			if r := seen[j]; r != nil && len(r.y) > 0 {
-				for _, v := range r.y {
-					most = max(most, math.Abs(v))
-				}
-			} else {
-				for _, node := range nodes[1:] {
-					most = max(most, math.Abs(node[j]))
-				}
-			}
-			c.scale[j] = most
-			largest = max(largest, most)
-		}
-		for j := at; j < at+n; j++ {
-			if c.scale[j] < 1e-6*largest { // elements of one kind
-				c.scale[j] = 1e-6 * largest
-			}
-			if c.scale[j] == 0 {
-				c.scale[j] = 1
+		largest := slices.Max(rest[:n])
+		for j, v := range rest[:n] {
+			if rest[j] = max(v, 1e-6*largest); rest[j] == 0 {
+				rest[j] = 1
 			}
 		}
-		at += n
+		rest = rest[n:]
 	}
 }

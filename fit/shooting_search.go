@@ -44,9 +44,10 @@ func (p afar) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Re
 			if !forced && !s.hides() {
 				return false
 			}
-			s.iterations = 0
+			s.made() // what was before counts no more
 			to, err := s.search(ctx, x, forced)
-			best.Iterations += s.iterations
+			iterations, stages := s.made()
+			best.Iterations += iterations
 			if err != nil {
 				failed = cmp.Or(failed, err)
 				return false
@@ -54,7 +55,7 @@ func (p afar) fromAfar(ctx context.Context, e *evaluator, x []float64) (optim.Re
 			r, err := p.minimise(ctx, e, to, b)
 			well := keep(r, err)
 			if r.X != nil && best.X != nil && &best.X[0] == &r.X[0] {
-				e.stages = s.stages
+				e.stages = stages
 			}
 			return well
 		}

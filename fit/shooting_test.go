@@ -237,7 +237,6 @@ data D { time = [1, 2, 3, 4, 5, 6, 7, 8, 9]  y = [0.6, 0.37, 0.22, 0.13, 0.08, 0
 observe o = x ~ normal(0.05) from D.y
 `
 	for _, c := range []struct{ more, shooting, want string }{
-		{"objective L = final(x)^2", "4", "no likelihood of data"},
 		{"objective L = nll()\nevent e when x < 0.3 once { x = x/2 }", "4", "e fires once"},
 		{"objective L = nll()\nevent e when x < 0.3, delay = 1 { x = x/2 }", "4", "e has a delay"},
 		{"objective L = nll()\nevent e when x < 0.001 { stop }", "4", "e may stop the run"},

@@ -122,7 +122,7 @@ func (p coach) train(ctx context.Context, e *evaluator, number int, x []float64)
 			p.opts.Training(Training{Number: number, From: from, at: at})
 		}
 	}
-	told := e.iterated()
+	told := e.iterated(nil)
 	o.Progress = func(at optim.Progress) {
 		if told != nil {
 			told(at)

@@ -50,10 +50,9 @@ var codes = map[string]string{
 		"searches for modes that did not converge, subjects with several modes.",
 	"simulate": "Remarks about simulated data.",
 	"predict": "Remarks about predictions from draws: rows whose leave-one-out estimate depends on " +
-		"single draws, and is " +
-		"not reliable.",
+		"single draws, and is not reliable.",
 	"shooting": "A fit by multiple shooting runs the model in parts. Some models do not allow this: they read " +
-		"more of a run than one part, or move the times of parts; docs/fit.md.",
+		"more of a run than one part, or move the times of parts; docs/fit.md, docs/control.md.",
 	"sample": "Remarks about draws from a posterior: chains that differ, too few effective draws, steps " +
 		"that diverged, several modes, errors of the solver that change the posterior; docs/sample.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",

@@ -12,10 +12,18 @@ func ReplaceRows(e Expr, with func(*Row) Expr) Expr {
 	return r.one(e)
 }
 
+// ReplaceFunctionals returns e with what with returns in the place of each functional and, by refs, of each reference;
+// nil leaves them. Nothing within functionals changes.
+func ReplaceFunctionals(e Expr, with func(*Functional) Expr, refs func(*Ref) Expr) Expr {
+	r := &replacer{with: refs, functionals: with, done: map[Expr]Expr{}}
+	return r.one(e)
+}
+
 type replacer struct {
-	with func(*Ref) Expr
-	rows func(*Row) Expr // nil for none
-	done map[Expr]Expr
+	with        func(*Ref) Expr
+	rows        func(*Row) Expr        // nil for none
+	functionals func(*Functional) Expr // nil for none
+	done        map[Expr]Expr
 }
 
 func (r *replacer) one(e Expr) Expr {
@@ -76,6 +84,13 @@ func (r *replacer) change(e Expr) Expr {
 			return e
 		}
 		if v := r.rows(e); v != nil {
+			return v
+		}
+	case *Functional:
+		if r.functionals == nil {
+			return e
+		}
+		if v := r.functionals(e); v != nil {
 			return v
 		}
 	case *Call:

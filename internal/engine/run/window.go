@@ -14,8 +14,10 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/stdlib"
 )
 
 // A Window is a part of the time of a run: of an experiment, or of the model itself. Multiple shooting makes the run of
@@ -24,6 +26,8 @@ type Window struct {
 	Experiment int // -1 for the model itself
 	From, To   float64
 	First      bool // it begins where the run does, with the initial values of the model
+	// Stretched tells that From and To are parts of the span of the run, from 0 to 1: they move where that does.
+	Stretched bool
 }
 
 // Node says what a window begins and ends with: the elements of states with rates, then those of discretes whose
@@ -161,9 +165,28 @@ func labels(c *model.Model) map[*model.Symbol]bool {
 	return is
 }
 
-// Span returns when the run of an experiment begins and ends, and at which times events are due that do not wait for a
-// condition: no window begins there. The error is of times that what is differentiated by moves.
-func (m *Model) Span(experiment int, setup Setup) (from, to float64, due []float64, err error) {
+// A Span is when the run of an experiment begins and ends. No window begins at times at which events are Due, which are
+// those that do not wait for a condition. Moved names what moves the start or the end among what is differentiated by;
+// "" for nothing.
+type Span struct {
+	From, To float64
+	Due      []float64
+	Moved    string
+}
+
+// Fixed returns an error if what is differentiated by moves the start or the end.
+func (s *Span) Fixed() error {
+	if s.Moved == "" {
+		return nil
+	}
+	var l diag.List
+	l.Errorf(CodeShooting, source.Span{}, "fit.shooting divides runs into parts, and %s moves their start or end",
+		s.Moved)
+	return l.Err()
+}
+
+// Span returns that of an experiment, or of the model itself.
+func (m *Model) Span(experiment int, setup Setup) (at Span, err error) {
 	of, _ := m.part(experiment)
 	if experiment >= 0 {
 		setup = setup.part(experiment)
@@ -173,7 +196,7 @@ func (m *Model) Span(experiment int, setup Setup) (from, to float64, due []float
 		s.Of = []string{}
 	}))
 	if err != nil {
-		return 0, 0, nil, err
+		return at, err
 	}
 	var l diag.List
 	list, _ := of.Variables(r.settings.Wrt, &l)
@@ -184,17 +207,16 @@ func (m *Model) Span(experiment int, setup Setup) (from, to float64, due []float
 	moved := r.problem.Point.Active(plain)
 	model.Walk(func(e model.Expr) bool {
 		if ref, ok := e.(*model.Ref); ok && slices.Contains(moved, ref.Sym.Name) {
-			l.Errorf(CodeShooting, of.Checked.Time.Span, "fit.shooting divides runs into parts, and %s moves their "+
-				"start or end", ref.Sym.Name)
+			at.Moved = ref.Sym.Name
 		}
 		return true
 	}, of.Checked.From, of.Checked.To)
 	if err := l.Err(); err != nil {
-		return 0, 0, nil, err
+		return at, err
 	}
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
-		return 0, 0, nil, r.refused(err)
+		return at, r.refused(err)
 	}
 	w := r.problem.Worker(k)
 	times := make([]float64, len(w.Instants()))
@@ -207,18 +229,19 @@ func (m *Model) Span(experiment int, setup Setup) (from, to float64, due []float
 	for i, in := range w.Instants() {
 		switch in.Kind {
 		case solvers.InstantFire:
-			due = append(due, times[i])
+			at.Due = append(at.Due, times[i])
 		case solvers.InstantEvery:
 			last, period := times[1], times[in.Period]
 			if in.To >= 0 {
 				last = min(last, times[in.To])
 			}
 			for k := 0; k < most && period > 0 && times[i]+float64(k)*period <= last; k++ {
-				due = append(due, times[i]+float64(float64(k)*period))
+				at.Due = append(at.Due, times[i]+float64(float64(k)*period))
 			}
 		}
 	}
-	return times[0], times[1], due, nil
+	at.From, at.To = times[0], times[1]
+	return at, nil
 }
 
 // CompareWithin prepares comparisons with the data in a window that an objective reads; see Compare. Ends are the
@@ -257,21 +280,31 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 		return nil, err
 	}
 	p := &comparedPart{name: name, at: w.Experiment, ends: rowObjectives(checked, nodeOf(of.Checked))}
-	var compiled *system.Model
-	if first := m.windows.first[w.Experiment]; first != nil {
-		compiled = first.Experiment(checked, &list)
-	} else if compiled = system.NewFamily(checked, &list); compiled != nil {
-		if m.windows.first == nil {
-			m.windows.first, m.windows.made = map[int]*system.Model{}, map[Window]*comparedPart{}
-		}
-		m.windows.first[w.Experiment] = compiled
+	if m.windows.first == nil {
+		m.windows.first, m.windows.made = map[int]*system.Model{}, map[Window]*comparedPart{}
 	}
-	if compiled == nil {
+	first := m.windows.first[w.Experiment]
+	if p.of = partOf(&first, checked, &list); p.of == nil {
 		return nil, list.Err()
 	}
-	p.of = &Model{Checked: checked, System: compiled, Explain: explain.New(compiled), Part: true}
-	m.windows.made[w] = p
+	m.windows.first[w.Experiment], m.windows.made[w] = first, p
 	return p, nil
+}
+
+// partOf compiles the model of a window. It shares with the first what they have in common; where there is none, it is
+// the first. It returns nil where list has errors.
+func partOf(first **system.Model, checked *model.Model, list *diag.List) *Model {
+	var compiled *system.Model
+	if *first != nil {
+		compiled = (*first).Experiment(checked, list)
+	} else {
+		compiled = system.NewFamily(checked, list)
+		*first = compiled
+	}
+	if compiled == nil {
+		return nil
+	}
+	return &Model{Checked: checked, System: compiled, Explain: explain.New(compiled), Part: true}
 }
 
 // rowObjectives makes the rows of observations objectives of a model, and returns the names of those that are the
@@ -325,7 +358,9 @@ func within(c *model.Model, w Window, l *diag.List) *model.Model {
 	number := func(like model.Expr, x float64) model.Expr {
 		return model.Seal(&model.Const{Base: model.NewBase(like.Type(), like.Span()), Data: []float64{x}})
 	}
-	out.From, out.To = number(c.From, w.From), number(c.To, w.To)
+	if out.From, out.To = number(c.From, w.From), number(c.To, w.To); w.Stretched {
+		out.From, out.To = partOfSpan(c, w.From), partOfSpan(c, w.To)
+	}
 	out.Events = slices.Clone(c.Events)
 	for i, e := range out.Events {
 		switch {
@@ -370,6 +405,29 @@ func within(c *model.Model, w Window, l *diag.List) *model.Model {
 }
 
 var negative = math.Inf(-1)
+
+// partOfSpan returns the time that is so much of the way from the start of a run to its end.
+func partOfSpan(c *model.Model, part float64) model.Expr {
+	switch part {
+	case 0:
+		return c.From
+	case 1:
+		return c.To
+	}
+	t := c.To.Type()
+	t.Kind = types.Real
+	plain := t
+	plain.Unit = units.One
+	share := model.Seal(&model.Const{Base: model.NewBase(plain, c.To.Span()), Data: []float64{part}})
+	return operation("+", t, c.From, operation("*", t, share, operation("-", t, c.To, c.From)))
+}
+
+// operation is that of an operator.
+func operation(name string, t types.Type, args ...model.Expr) model.Expr {
+	return model.Seal(&model.Call{
+		Base: model.NewBase(t, args[0].Span()), Fn: stdlib.Operator(name), Args: args,
+	})
+}
 
 // replaceEvent puts another event in the place of event i.
 func replaceEvent(c *model.Model, i int, e *model.Event) { c.Events[i] = e }

@@ -172,7 +172,9 @@ func (l *iterationLog) add(at fit.Iteration) {
 			line["weight"] = at.Weight
 		}
 		for _, name := range []string{"violation", "slope", "promised", "radius"} {
-			delete(line, name)
+			if at.Radius == 0 { // it is no search that has them
+				delete(line, name)
+			}
 		}
 	}
 	text, err := json.Marshal(line) // keys are sorted

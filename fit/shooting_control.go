@@ -1,0 +1,250 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+
+	"odes.dev/odes"
+)
+
+// Multiple shooting for what is no likelihood: problems of optimal control above all. What separates a part of a run
+// from the next is a condition, as the constraints of the model are, and all of them are kept by sequential quadratic
+// programming. Each part has the constraints of its own; what parts add to integrals and sums the last one is told, and
+// it computes the objective and the other constraints. See docs/control.md.
+
+// legs is such a search. It belongs to one goroutine, and shares its runs out among others.
+type legs struct {
+	p          *problem
+	e          *evaluator
+	courses    []*course // of the experiments, and last that of the model itself
+	n          int       // unknowns: coordinates of the fit, then nodes
+	lo, hi     []float64 // of the former
+	rows       []limited // the constraints of the model as the search has them, then gaps
+	workers    int
+	iterations int
+	stages     []Stage
+	last       [2]*passing // the last points
+}
+
+// course is the run of an experiment, or that of the model itself, in parts.
+type course struct {
+	chain
+	division *odes.Division
+	legs     []*leg
+	start    *leg // a moment, from where the run begins; nil where that is not divided
+	at       int  // where its nodes begin among the unknowns
+}
+
+// leg is a part of a run.
+type leg struct {
+	stretch
+	s      *odes.Section
+	inputs int // of set: where what the parts before contribute begins
+	// columns are those of the inputs, in their order.
+	columns []int
+}
+
+// limited is a constraint of the search: a goal of the model, of a part where each has its own, or a gap.
+type limited struct {
+	lo, hi  float64
+	largest bool
+	goal    int // -1 for a gap
+	leg     int // of the main course; or of a gap, the one before it
+	course  int // of a gap
+	element int // likewise: of the node
+}
+
+// passing is a point of the search with all that was computed there.
+type passing struct {
+	z     []float64
+	found [][]found // [course][leg]
+	// moves are the unknowns by which the columns of a leg move.
+	moves  [][][][]moving
+	before [][]float64 // [course]: what the inputs of the last leg are
+	most   float64     // the largest gap, relative to the size of a state
+}
+
+// found is what came of a leg.
+type found struct{ ends, shares, each, whole odes.Rows }
+
+// moving is an unknown that moves something, and by which factor.
+type moving struct {
+	of int
+	by float64
+}
+
+// mostUnknowns is how many unknowns searches by parts have at most: their programs are dense.
+const mostUnknowns = 1500
+
+// legs divides the runs of a fit whose objective is no likelihood.
+func (p afar) legs(e *evaluator, otherwise bool) (inParts, error) {
+	s := &legs{p: p.problem, e: e, workers: p.partsAtOnce(), n: len(p.coords)}
+	b := p.bounds()
+	s.lo, s.hi = b.Lo, b.Hi
+	of := []string{p.settings.Objective}
+	for _, c := range p.constraints {
+		of = append(of, c.Name)
+	}
+	main, err := odes.Divide(p.model, -1, of)
+	if err != nil {
+		return nil, err
+	}
+	if len(main.Totals) > 0 {
+		for i, name := range p.model.Experiments() {
+			d, err := odes.Divide(p.model, i, nil)
+			if err != nil {
+				return nil, err
+			}
+			s.courses = append(s.courses, &course{chain: chain{experiment: i, name: name}, division: d})
+		}
+	}
+	s.courses = append(s.courses, &course{chain: chain{experiment: -1}, division: main})
+	divided := false
+	for _, c := range s.courses {
+		if err := s.divide(c, otherwise); err != nil {
+			return nil, err
+		}
+		divided = divided || len(c.legs) > 1
+	}
+	switch {
+	case !divided:
+		return nil, noneWithin
+	case s.n > mostUnknowns:
+		return nil, undivided(fmt.Sprintf("parts would have %d unknowns with the estimates, more than %d: fewer parts "+
+			"have fewer", s.n, mostUnknowns))
+	}
+	s.list()
+	return s, nil
+}
+
+// divide chooses where the parts of a course begin, and prepares their runs.
+func (s *legs) divide(c *course, otherwise bool) (err error) {
+	const auto = 10 // parts
+	p := s.p
+	if c.node, err = p.model.Node(c.experiment); err != nil {
+		return err
+	}
+	for _, n := range c.node.Sizes {
+		c.size += n
+	}
+	span, err := p.model.Span(c.experiment, p.runOptions())
+	if err != nil {
+		return err
+	}
+	stretched := span.Moved != ""
+	if stretched && len(span.Due) > 0 {
+		return undivided(fmt.Sprintf("%s moves the start or the end of the run, and with it the parts, and an "+
+			"event is due at a time of its own: nobody knows in which part", span.Moved))
+	}
+	at := &cutter{from: span.From, to: span.To, near: 1e-9 * (span.To - span.From), due: span.Due}
+	asked := p.settings.Shooting
+	n := cmp.Or(asked.Segments, len(asked.Times)+1)
+	switch {
+	case !c.division.Reads: // there is nothing to divide
+	case len(asked.Times) > 0 && !otherwise:
+		at.given(asked.Times)
+	default:
+		if n == 1 {
+			n = auto
+		}
+		if otherwise {
+			n = max(2, (3*n+2)/4)
+		}
+		at.even(n, nil)
+	}
+	from := span.From
+	ends := append(at.list, span.To)
+	place := func(t float64) float64 {
+		switch {
+		case !stretched:
+			return t
+		case t == span.To:
+			return 1
+		}
+		return (t - span.From) / (span.To - span.From)
+	}
+	c.at = s.n
+	if len(ends) > 1 {
+		const moment = 1e-9 // of the first part
+		c.start = &leg{}
+		c.start.window = odes.Window{
+			Experiment: c.experiment, From: place(from), To: place(from + float64(moment*(ends[0]-from))), First: true,
+			Stretched: stretched,
+		}
+		if err := s.prepare(c, c.start, false); err != nil {
+			return err
+		}
+	}
+	for k, end := range ends {
+		x := &leg{}
+		x.window = odes.Window{
+			Experiment: c.experiment, From: place(from), To: place(end), First: k == 0, Stretched: stretched,
+		}
+		if err := s.prepare(c, x, k+1 == len(ends)); err != nil {
+			return err
+		}
+		c.legs = append(c.legs, x)
+		from = end
+		if k > 0 {
+			s.n += c.size
+		}
+	}
+	return nil
+}
+
+// prepare makes the runs of a part.
+func (s *legs) prepare(c *course, x *leg, last bool) (err error) {
+	p := s.p
+	o := x.lay(p, &c.node)
+	x.inputs = len(x.set)
+	input := func(name string, n int) {
+		a := odes.Assignment{Name: name, Values: make([]float64, n)}
+		x.set, o.Set, o.Wrt = append(x.set, a), append(o.Set, a), append(o.Wrt, name)
+	}
+	if last {
+		for _, in := range c.division.Inputs {
+			input(in.Name, in.Size)
+		}
+		for _, name := range c.division.Totals {
+			input(name, 1)
+		}
+	}
+	if x.s, err = c.division.Section(x.window, last, o); err != nil {
+		return err
+	}
+	x.place(p, &c.node, x.s.Variables)
+	for _, a := range x.set[x.inputs:] {
+		for _, v := range x.s.Variables {
+			if v.String() == a.Name {
+				for j := range v.Size() {
+					x.columns = append(x.columns, v.Offset+j)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// list makes the list of the constraints.
+func (s *legs) list() {
+	main := s.main()
+	for i, c := range s.p.constraints {
+		g := main.division.Goals[i+1]
+		r := limited{largest: g.Largest, goal: i + 1, leg: len(main.legs) - 1}
+		r.lo, r.hi = limits(c.Relation)
+		if !g.Each {
+			s.rows = append(s.rows, r)
+			continue
+		}
+		for r.leg = range main.legs {
+			s.rows = append(s.rows, r)
+		}
+	}
+	for i, c := range s.courses {
+		for k := range len(c.legs) - 1 {
+			for j := range c.size {
+				s.rows = append(s.rows, limited{goal: -1, course: i, leg: k, element: j})
+			}
+		}
+	}
+}
