@@ -168,8 +168,12 @@ func (b *Bands) over(lo, hi float64) []float64 {
 	return x
 }
 
-// row returns space for a number of each function.
+// row returns space for a number of each function. It forgets where many numbers are kept: they only save time.
 func (b *Bands) row() []float64 {
+	const most = 1 << 20
+	if b.used*len(b.Doubt) > most {
+		b.forget()
+	}
 	if b.used == len(b.rows) {
 		b.rows = append(b.rows, make([]float64, len(b.Doubt)))
 	}
