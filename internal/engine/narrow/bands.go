@@ -52,12 +52,18 @@ type Bands struct {
 	apart []float64       // how far the readings lie apart
 	noise []float64       // how wide bounds are at a point: the uncertainty of rounding
 	ends  []float64
+
+	ats   map[float64][]float64    // of at
+	overs map[[2]float64][]float64 // of over
+	rows  [][]float64              // that the two hold: the first used ones
+	used  int
 }
 
 // NewBands returns the bands of n functions.
 func NewBands(line Line, n int, leeway float64) *Bands {
 	b := &Bands{Line: line, Leeway: leeway, Doubt: make([]bool, n), band: make([]tape.Interval, n)}
 	b.ends = make([]float64, 0, 64)
+	b.ats, b.overs = map[float64][]float64{}, map[[2]float64][]float64{}
 	for _, x := range []*[]float64{&b.slack, &b.apart, &b.Floor, &b.noise} {
 		*x = make([]float64, n)
 	}
@@ -93,6 +99,7 @@ func (b *Bands) Leave(times []float64, budget int) (end float64, out bool) {
 // Unimportant makes Floor, bounds of the functions' sizes over [lo, hi], what does not matter beside these. Bounds may
 // be far too large: that of q^2*exp(-q^2) over all q is. Where that may hide something they become tighter.
 func (b *Bands) Unimportant(lo, hi float64) {
+	b.forget()
 	for i, t := range [...]float64{lo, hi} {
 		for k, x := range b.Line.At(t) {
 			if i == 0 {
@@ -122,16 +129,12 @@ func (b *Bands) tighter(k int, lo, hi, size float64) float64 {
 	for range most {
 		x := list[at]
 		mid := x.lo + float64(0.5*(x.hi-x.lo))
-		seen = max(seen, math.Abs(b.Line.At(mid)[k]))
+		seen = max(seen, math.Abs(b.at(mid)[k]))
 		if x.size <= float64(near*seen) || !(mid > x.lo && mid < x.hi) {
 			break
 		}
-		over := func(lo, hi float64) stretch {
-			y := b.Line.Over(lo, hi)[k]
-			return stretch{lo, hi, min(max(math.Abs(y.Lo), math.Abs(y.Hi)), x.size)}
-		}
-		list[at] = over(x.lo, mid)
-		list = append(list, over(mid, x.hi))
+		list[at] = stretch{x.lo, mid, min(b.over(x.lo, mid)[k], x.size)}
+		list = append(list, stretch{mid, x.hi, min(b.over(mid, x.hi)[k], x.size)})
 		for i := range list {
 			if list[i].size > list[at].size {
 				at = i
@@ -139,6 +142,50 @@ func (b *Bands) tighter(k int, lo, hi, size float64) float64 {
 		}
 	}
 	return list[at].size
+}
+
+// at returns the values of all functions at t, and over their bounds over [lo, hi]. The Line computes all of them at
+// once, and many functions ask for the same ones, so they stay until forget.
+func (b *Bands) at(t float64) []float64 {
+	x := b.ats[t]
+	if x == nil {
+		x = b.row()
+		copy(x, b.Line.At(t))
+		b.ats[t] = x
+	}
+	return x
+}
+
+func (b *Bands) over(lo, hi float64) []float64 {
+	x := b.overs[[2]float64{lo, hi}]
+	if x == nil {
+		x = b.row()
+		for k, y := range b.Line.Over(lo, hi) {
+			x[k] = max(math.Abs(y.Lo), math.Abs(y.Hi))
+		}
+		b.overs[[2]float64{lo, hi}] = x
+	}
+	return x
+}
+
+// row returns space for a number of each function. It forgets where many numbers are kept: they only save time.
+func (b *Bands) row() []float64 {
+	const most = 1 << 20
+	if b.used*len(b.Doubt) > most {
+		b.forget()
+	}
+	if b.used == len(b.rows) {
+		b.rows = append(b.rows, make([]float64, len(b.Doubt)))
+	}
+	b.used++
+	return b.rows[b.used-1]
+}
+
+// forget makes at and over ask the Line anew.
+func (b *Bands) forget() {
+	clear(b.ats)
+	clear(b.overs)
+	b.used = 0
 }
 
 // Read returns the values of function k at the times of the last Leave, with the largest magnitude among them.

@@ -242,3 +242,31 @@ func TestReference(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletedSpecies: a reaction goes on without a species that was deleted, and ends if its rate reads it, as
+// libantimony has it.
+func TestDeletedSpecies(t *testing.T) {
+	const text = `model base()
+  species A, B; A = 2; B = 1; k = 0.5
+  r1: A + 2 B -> C; k*A*B
+  C = 0
+end
+model *derived()
+  m: base(); species D = 1; D -> ; D
+  delete m.%s
+end
+`
+	for name, want := range map[string]string{"C": "m__B' = -2*m__r1", "B": "D'"} {
+		out, err := translate(strings.Replace(text, "%s", name, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := out.Text()
+		if !strings.Contains(got, want) || strings.Contains(got, "m__"+name) {
+			t.Errorf("without %s:\n%s", name, got)
+		}
+		if reacts := strings.Contains(got, "m__A'"); reacts != (name == "C") {
+			t.Errorf("without %s, A reacts: %v", name, reacts)
+		}
+	}
+}

@@ -245,10 +245,10 @@ func (w *written) values(t *symbol, e *sbml.Element, attribute string) error {
 func (w *written) reactions() error {
 	for _, r := range w.flat.reactions {
 		t := w.symbol(r.name, r.statement.at())
-		if w.isDeleted(r.name) || w.participantDeleted(r) {
+		if w.isDeleted(r.name) {
 			continue
 		}
-		if !t.start.set {
+		if !t.start.set || w.readsDeleted(t.start) {
 			note := fmt.Sprintf("the reaction %s has no rate, and is left out", t.name)
 			w.notes = append(w.notes, noted{r.statement, note})
 			continue
@@ -263,7 +263,7 @@ func (w *written) reactions() error {
 		} {
 			list := sbml.New(side.s.at(), side.name)
 			for _, part := range pieces(side.s, '+') {
-				if part.text != "" {
+				if part.text != "" && !w.participantDeleted(part, r.scope) {
 					list.Add(w.participant(part, r.scope))
 				}
 			}
@@ -279,13 +279,9 @@ func (w *written) reactions() error {
 	return nil
 }
 
-func (w *written) participantDeleted(r *reaction) bool {
-	for _, name := range anyName().FindAllString(r.left+" "+r.right, -1) {
-		if w.isDeleted(r.scope.global(name)) {
-			return true
-		}
-	}
-	return false
+// participantDeleted reports whether a part of a reaction is of a species that was deleted: the others stay.
+func (w *written) participantDeleted(part statement, sc *scope) bool {
+	return w.isDeleted(sc.global(participant().FindStringSubmatch(part.text)[4]))
 }
 
 // participant writes a species of a reaction. A stoichiometry with a name is read where the reaction happens.

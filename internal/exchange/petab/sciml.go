@@ -25,17 +25,20 @@ type sciml struct {
 
 	inputs    map[string]port // by their ids in the problem
 	outputs   map[string]port
-	sets      map[string]string // arrays by the ids of their parameters: "net", "net.layer", "net.layer.weight"
+	arrayed   map[string]*arrayInput // inputs that files of arrays hold, by their ids
+	sets      map[string]string      // arrays by the ids of their parameters: "net", "net.layer", "net.layer.weight"
 	numbers   map[string]hdf5.Array
 	transpose bool
 }
 
-// port is an element of an input or an output of a network.
+// port is an element of an input or an output of a network, or an input as a whole.
 type port struct {
 	net      *network
-	which, k int
+	which, k int // k is entire for an input as a whole
 	from     row
 }
+
+const entire = -1
 
 // read reads the extension.
 func (x *sciml) read(node ast.Node) error {
@@ -45,7 +48,7 @@ func (x *sciml) read(node ast.Node) error {
 			return x.arrays.UnmarshalYAML(value)
 		case "hybridization_files":
 			return x.hybrids.UnmarshalYAML(value)
-		case "neural_nets":
+		case "neural_networks", "neural_nets": // its name, and that of before version 0.1.0
 			return fields(value, func(id string, line int, value ast.Node) error {
 				n := &network{id: id, at: path{line: line}}
 				x.nets = append(x.nets, n)
@@ -93,8 +96,11 @@ func (x *sciml) entity(r row) bool {
 		x.sets[id] = name
 		return true
 	}
+	if len(indices) == 1 && m[2] == "inputs" {
+		indices = append(indices, strconv.Itoa(entire))
+	}
 	if len(indices) != 2 {
-		p.errorAt(r, "modelEntityId", "%s is no single number: odes reads inputs and outputs element by element, as "+
+		p.errorAt(r, "modelEntityId", "%s is no single number: odes reads outputs element by element, as "+
 			"%s.%s[0][0]", m[0], n.id, m[2])
 		return true
 	}
@@ -116,7 +122,7 @@ func (x *sciml) entity(r row) bool {
 func (x *sciml) readNetworks() {
 	p := x.p
 	x.inputs, x.outputs, x.sets = map[string]port{}, map[string]port{}, map[string]string{}
-	x.numbers = map[string]hdf5.Array{}
+	x.arrayed, x.numbers = map[string]*arrayInput{}, map[string]hdf5.Array{}
 	for _, n := range x.nets {
 		if n.format != "" && !strings.EqualFold(n.format, "yaml") {
 			p.wrong(p.line(n.at.line), "the network %s has the format %s: odes reads those of YAML", n.id, n.format)
@@ -288,12 +294,22 @@ func (x *sciml) netInputs(n *network, hybrids []row) (list []vector) {
 	most := [2]int{-1, -1}
 	sizes := map[int]int{}
 	from := row{}
+	whole := map[int]vector{}
 	for _, id := range slices.Sorted(maps.Keys(x.inputs)) {
 		in := x.inputs[id]
 		if in.net != n {
 			continue
 		}
 		from = in.from
+		if in.k == entire {
+			a := x.arrayInput(id, in, hybrids)
+			if a == nil {
+				return nil
+			}
+			whole[in.which] = vector{a.name, a.n}
+			most[0] = max(most[0], in.which)
+			continue
+		}
 		key := [2]int{in.which, in.k}
 		if texts[key] != "" {
 			p.errorAt(in.from, "modelEntityId", "two names stand for this input")
@@ -303,6 +319,15 @@ func (x *sciml) netInputs(n *network, hybrids []row) (list []vector) {
 		sizes[in.which] = max(sizes[in.which], in.k+1)
 	}
 	for which := range most[0] + 1 {
+		if v, is := whole[which]; is {
+			if sizes[which] > 0 {
+				p.wrong(p.line(n.at.line), "the input [%d] of the network %s is there as a whole, and by its elements",
+					which, n.id)
+				return nil
+			}
+			list = append(list, v)
+			continue
+		}
 		var of []string
 		for k := range sizes[which] {
 			text := texts[[2]int{which, k}]

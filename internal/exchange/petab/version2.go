@@ -71,7 +71,7 @@ type needs struct {
 // UnmarshalYAML reads which extensions are needed: all but those that say that they are not.
 func (n *needs) UnmarshalYAML(node ast.Node) error {
 	return fields(node, func(name string, line int, value ast.Node) error {
-		if name == "sciml" {
+		if name == "sciml" || name == "petab_sciml" {
 			n.sciml = &sciml{}
 			return n.sciml.read(value)
 		}
@@ -94,6 +94,9 @@ func (p *problem) check2(o *overview) {
 	for _, x := range o.Extensions.others {
 		p.wrong(p.line(x.line), "the problem needs the extension %q of PEtab, which odes does not read", x.name)
 	}
+	if x := o.Extensions.sciml; x != nil && len(x.nets) == 0 {
+		p.wrong(p.whole(), "the extension sciml has no neural_networks")
+	}
 	switch {
 	case len(o.Models) == 0:
 		p.wrong(p.whole(), "the problem has no model_files")
@@ -107,8 +110,10 @@ func (p *problem) check2(o *overview) {
 
 // period is one of an experiment: what conditions change when it begins.
 type period struct {
-	time  float64 // -inf for a steady state before the run
-	sets  []row   // of the table of conditions
+	time  float64  // -inf for a steady state before the run
+	ids   []string // of conditions
+	sets  []row    // of the table of conditions
+	jumps []string // what else changes then
 	first row
 }
 
@@ -140,6 +145,12 @@ func (p *problem) translate2(o *overview) *source.File {
 	if p.list.HasErrors() {
 		return nil
 	}
+	if p.nets = o.Extensions.sciml; p.nets != nil {
+		p.nets.p = p
+		if p.nets.readNetworks(); p.list.HasErrors() {
+			return nil
+		}
+	}
 	p.courses(courses, conditions, measurements)
 	if p.list.HasErrors() {
 		return nil
@@ -153,12 +164,6 @@ func (p *problem) translate2(o *overview) *source.File {
 		p.model.Free(column) // so that no observation is called so
 	}
 	end := p.spans(measurements)
-	if p.nets = o.Extensions.sciml; p.nets != nil {
-		p.nets.p = p
-		if p.nets.readNetworks(); p.list.HasErrors() {
-			return nil
-		}
-	}
 	for _, r := range mappings {
 		if p.nets != nil && p.nets.entity(r) {
 			continue
@@ -253,7 +258,8 @@ func (p *problem) course(e *experiment, x row, changes map[string][]row) {
 	if id == "" {
 		return
 	}
-	if len(changes[id]) == 0 {
+	e.periods[i].ids = append(e.periods[i].ids, id)
+	if len(changes[id]) == 0 && !p.nets.tells(id) {
 		p.errorAt(x, "conditionId", "there is no condition %q", id)
 	}
 	for _, c := range changes[id] {
@@ -423,10 +429,10 @@ func (p *problem) items2(e *experiment) {
 			}
 			continue
 		}
-		if len(q.sets) == 0 {
+		if len(q.sets)+len(q.jumps) == 0 {
 			continue
 		}
-		var ids, jumps []string
+		ids, jumps := []string(nil), q.jumps
 		values := map[string]string{}
 		for _, c := range q.sets {
 			id := c.get("targetId")

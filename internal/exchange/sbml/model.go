@@ -260,6 +260,38 @@ func isBalance(model *element) (found bool) {
 	return found
 }
 
+// balance says by what a reaction, with its law, is one of a problem of flux balance; "" if it is none. Before there
+// was a package, bounds were local parameters, and the law was the flux or a list of them all.
+func balance(model, law *element) string {
+	if law.math() == nil {
+		if isBalance(model) {
+			return "package fbc"
+		}
+		return ""
+	}
+	bounds := 0
+	for _, p := range law.list("listOfParameters") {
+		if id := p.attr("id"); id == "LOWER_BOUND" || id == "UPPER_BOUND" {
+			bounds++
+		}
+	}
+	fluxes := true
+	law.math().each(func(e *element) {
+		if e.name.Local == "ci" {
+			fluxes = fluxes && fluxNames[strings.TrimSpace(e.text)]
+		}
+	})
+	if bounds == 2 && fluxes {
+		return "LOWER_BOUND and UPPER_BOUND"
+	}
+	return ""
+}
+
+// fluxNames are what laws of such reactions read.
+var fluxNames = map[string]bool{
+	"LOWER_BOUND": true, "UPPER_BOUND": true, "FLUX_VALUE": true, "REDUCED_COST": true, "OBJECTIVE_COEFFICIENT": true,
+}
+
 // packageName finds the name of a package of SBML in that of its name space.
 var packageName = lazy.Regexp(`^.*/level3/version[0-9]+/([^/]+)/.*$`)
 
@@ -598,9 +630,9 @@ func (m *Model) readReactions() error {
 			m.fast.noteFast(r, s)
 		}
 		law := r.child("kineticLaw")
-		if law.math() == nil && isBalance(m.root) {
-			return fail(r.place, "this is a problem of flux balance (package fbc): its reactions have bounds in place "+
-				"of rates, and it has no time; odes does not solve it")
+		if by := balance(m.root, law); by != "" {
+			return fail(r.place, "this is a problem of flux balance (%s): its reactions have bounds in place "+
+				"of rates, and it has no time; odes does not solve it", by)
 		}
 		if law.math() == nil {
 			return fail(r.place, "the reaction %s has no kinetic law", s.id)

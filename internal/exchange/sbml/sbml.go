@@ -41,6 +41,7 @@ type Model struct {
 	from      string           // where the time begins
 	early     *early           // while values at the start, or before it, are translated
 	resting   string           // the name of a state where the model has none
+	alone     bool             // nothing beside the model reads its symbols, while it is being written
 	notes     []*finding       // what a user should know of the translation
 }
 
@@ -191,6 +192,7 @@ func (m *Model) Jump(id, value string) string {
 
 // Text writes the translation. It reports to list what cannot be translated, and returns nil then.
 func (m *Model) Text(o Options, list *diag.List) *source.File {
+	m.alone = !o.Bare && o.Head == nil && o.Tail == nil
 	items, err := m.write(o)
 	if !m.report(err, list) {
 		return nil

@@ -356,7 +356,12 @@ func TestRefused(t *testing.T) {
 			"more brackets",
 		},
 		{"<sbml level='3'/>", "no model"},
-		{wrap(`<listOfParameters><parameter id="k" constant="true"/></listOfParameters>`), "k: it has no value"},
+		{
+			wrap(`<listOfParameters><parameter id="k" constant="true"/><parameter id="y" constant="false"/>` +
+				`</listOfParameters><listOfRules><assignmentRule variable="y">` + maths("<ci>k</ci>") +
+				`</assignmentRule></listOfRules>`),
+			"k: it has no value",
+		},
 		{wrap(`<listOfParameters><parameter value="1"/></listOfParameters>`), "has no id"},
 		{wrap(`<listOfSpecies><species id="A" compartment="c"/></listOfSpecies>`), "in no compartment"},
 		{wrap(`<listOfParameters><parameter id="k" value="x"/></listOfParameters>`), `"x" is no number`},
@@ -367,6 +372,12 @@ func TestRefused(t *testing.T) {
 			wrap(species + `<listOfReactions><reaction id="r" f:lowerFluxBound="a" ` +
 				`xmlns:f="http://www.sbml.org/sbml/level3/version1/fbc/version2"/></listOfReactions>`),
 			"a problem of flux balance (package fbc)",
+		},
+		{
+			wrap(species + `<listOfReactions><reaction id="r"><kineticLaw>` + maths("<ci>FLUX_VALUE</ci>") +
+				`<listOfParameters><parameter id="LOWER_BOUND"/><parameter id="UPPER_BOUND"/>` +
+				`<parameter id="FLUX_VALUE" value="0"/></listOfParameters></kineticLaw></reaction></listOfReactions>`),
+			"a problem of flux balance (LOWER_BOUND and UPPER_BOUND)",
 		},
 		{wrap(`<listOfSubmodels/>`), "submodels"},
 		{
@@ -469,5 +480,21 @@ func TestMangled(t *testing.T) {
 	}
 	if translated < 300 {
 		t.Errorf("only %d of them were models", translated)
+	}
+}
+
+// TestUnread: a value that no formula reads may be missing, where nothing beside the model can read it.
+func TestUnread(t *testing.T) {
+	const time = `<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>`
+	text := wrap(`<listOfParameters><parameter id="k" value="1" constant="true"/>` +
+		`<parameter id="w" constant="false"/></listOfParameters><listOfEvents><event>` +
+		`<trigger initialValue="true" persistent="true">` + maths(`<apply><gt/>`+time+`<ci>k</ci></apply>`) +
+		`</trigger><listOfEventAssignments><eventAssignment variable="w">` + maths("<cn>5</cn>") +
+		`</eventAssignment></listOfEventAssignments></event></listOfEvents>`)
+	if out, wrong := translate("m.xml", text, sbml.Options{}); !strings.Contains(out, "discrete w = 0") {
+		t.Errorf("%s %s", out, wrong)
+	}
+	if _, wrong := translate("m.xml", text, sbml.Options{Bare: true}); !strings.Contains(wrong, "it has no value") {
+		t.Errorf("others could read it, and it is taken as 0: %q", wrong)
 	}
 }

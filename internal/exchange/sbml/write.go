@@ -146,6 +146,14 @@ func (m *Model) writeValues(w *writer) {
 	}
 }
 
+// isRead reports whether a formula of a model reads an id.
+func isRead(model *element, id string) (found bool) {
+	model.each(func(e *element) {
+		found = found || e.name.Local == "ci" && strings.TrimSpace(e.text) == id
+	})
+	return found
+}
+
 // given is the value at the start of a symbol itself.
 func (m *Model) given(s *symbol) (expr, error) { return m.startAs(s, s.isAmount, "") }
 
@@ -175,6 +183,9 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 		return atom("1", false), nil
 	case s.of.name.Local == "speciesReference":
 		return v, fail(s.of.place, "it has no value: write one")
+	case m.alone && !isRead(m.root, s.id):
+		m.note(s.of.place, "%s has no value at the start, and no formula reads it: it is taken as 0", s.id)
+		return atom("0", false), nil
 	default:
 		return v, fail(s.of.place, "it has no value at the start: write one, or an initial assignment")
 	}
