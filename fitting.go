@@ -46,6 +46,9 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		}
 	}
 	over := f.Over
+	if m.searchesIndividual(opts, "fit.over", opts.Fit) {
+		over, f.Log = m.individual(), nil
+	}
 	if over == nil {
 		for _, p := range m.engine.Checked.Params {
 			if bounded(m, p) || slices.Contains(m.Covariances(), p.Name) {

@@ -38,6 +38,9 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 	}
 	var l diag.List
 	checked := m.engine.Checked
+	if m.searchesIndividual(opts, "sample.over", "") {
+		over.List = m.individual()
+	}
 	if over.List == nil {
 		for _, p := range checked.Params {
 			if bounded(m, p) {
@@ -93,7 +96,7 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 	priors := len(checked.Priors) > 0
 	for _, o := range checked.Objectives {
 		if t := o.Terms; t != nil && len(t.Likelihoods) == 1 && t.Likelihoods[0].Table == "" &&
-			t.Likelihoods[0].Weight == 1 && (t.Prior == 1 || t.Prior == 0 && !priors) {
+			t.Likelihoods[0].Weight == 1 && (t.Prior == 1 || t.Prior == 0 && !priors) || o.Joint {
 			s.Objective = o.Name
 			return m, nil
 		}

@@ -75,7 +75,7 @@ func (c *checker) objective(it *ast.Objective) {
 		v = retype(v, t)
 	}
 	c.model.Objectives = append(c.model.Objectives, &model.Objective{
-		Name: name, Indices: indices, Value: v, Terms: terms, Rises: rises, Doc: it.Doc,
+		Name: name, Indices: indices, Value: v, Terms: terms, Rises: rises, Joint: isJoint(c, v), Doc: it.Doc,
 		Span: it.Target.Span,
 	})
 }

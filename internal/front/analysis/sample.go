@@ -31,6 +31,7 @@ var sample = &Row{
 	Name: "sample", Block: "sample",
 	Help: "Draw from the posterior: what is possible, by the data and the priors.",
 	Flags: []Flag{
+		In,
 		{Name: "chains", Key: "chains", Placeholder: "N", Help: "How many chains."},
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "How many draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
