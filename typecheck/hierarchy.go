@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // Numbers of priors: constants, or functions of other params (hierarchical models), for all elements or for each.
@@ -162,6 +163,13 @@ func cuts(row *stdlib.Func, d *model.Draw) bool {
 // priorTerm returns the negative log density of one param, summed over its elements.
 func (c *checker) priorTerm(p *prior) model.Expr {
 	s := p.dist.Pos()
+	if p.ofCorrelations() {
+		eta, blocks := correlations(c, p)
+		if eta == nil {
+			return bad(s)
+		}
+		return c.quietly(func() model.Expr { return terms.Correlations(writer{c}, s, p.sym, eta, blocks) })
+	}
 	n, ok := c.priorNumbers(p, false)
 	if !ok {
 		return bad(s)

@@ -57,6 +57,10 @@ func (c *checker) logPrior(e *ast.Call) model.Expr {
 // checkPriors checks the priors, whether or not an objective reads them.
 func (c *checker) checkPriors() {
 	for i := range c.priors {
+		if c.priors[i].ofCorrelations() {
+			correlations(c, &c.priors[i])
+			continue
+		}
 		if n, ok := c.priorNumbers(&c.priors[i], false); ok {
 			c.model.Priors = append(c.model.Priors, n.draw)
 		}

@@ -1,6 +1,9 @@
 package terms
 
 import (
+	"math"
+	"slices"
+
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
@@ -37,15 +40,15 @@ func (b matrix) elem(v model.Expr, at ...int) model.Expr {
 	return b.c.Fold(&model.Access{Base: model.NewBase(t, b.at), X: v, Subs: subs})
 }
 
-// factor returns the rows of the Cholesky factor of a matrix, which is made symmetric.
-func (b matrix) factor(w model.Expr) [][]model.Expr {
-	l := make([][]model.Expr, w.Type().Shape[0])
+// factor returns the rows of the Cholesky factor of a matrix of n rows, which is made symmetric.
+func (b matrix) factor(n int, w func(i, j int) model.Expr) [][]model.Expr {
+	l := make([][]model.Expr, n)
 	for i := range l {
 		l[i] = make([]model.Expr, i+1)
 		for j := range i + 1 {
-			s := b.elem(w, i, j)
+			s := w(i, j)
 			if i != j {
-				s = b.op("*", b.num(0.5), b.op("+", s, b.elem(w, j, i)))
+				s = b.op("*", b.num(0.5), b.op("+", s, w(j, i)))
 			}
 			for k := range j {
 				s = b.op("-", s, b.op("*", l[i][k], l[j][k]))
@@ -64,7 +67,7 @@ func (b matrix) factor(w model.Expr) [][]model.Expr {
 // value: of all its occasions, where it has some.
 func Jointly(c Checker, at source.Span, r *model.Random) model.Expr {
 	b := matrix{c, at}
-	l := b.factor(r.Scale)
+	l := b.factor(r.Scale.Type().Shape[0], func(i, j int) model.Expr { return b.elem(r.Scale, i, j) })
 	value := model.Seal(&model.Ref{Base: model.NewBase(r.Sym.Type, at), Sym: r.Sym})
 	const halfLog2Pi = 0.91893853320467274178
 	occasions := max(1, len(r.Entries))
@@ -88,4 +91,66 @@ func Jointly(c Checker, at source.Span, r *model.Random) model.Expr {
 		}
 	}
 	return sum
+}
+
+// Blocks returns the rows of a symmetric matrix that elements which are not zero tie together, and whether blocks have
+// no zeros. One value stands for all.
+func Blocks(values []float64, n int) (blocks [][]int, full bool) {
+	is := func(i, j int) bool { return values[min(i*n+j, len(values)-1)] != 0 }
+	seen := make([]bool, n)
+	full = true
+	for first := range n {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		block := []int{first}
+		for k := 0; k < len(block); k++ {
+			for j := range n {
+				if !seen[j] && (is(block[k], j) || is(j, block[k])) {
+					seen[j] = true
+					block = append(block, j)
+				}
+			}
+		}
+		slices.Sort(block)
+		for _, i := range block {
+			for _, j := range block {
+				full = full && is(i, j)
+			}
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, full
+}
+
+// Correlations is the negative logarithm of the density lkj(eta) of the correlations of a matrix of covariances, block by
+// block: (1 - eta) log det R, less log of the constant. Reference: Lewandowski, Kurowicka and Joe, J Multivar Anal
+// 100:1989 (2009); the constant is as Stan has it: for K rows (K-1) lgamma(eta + (K-1)/2), less k/2 log pi +
+// lgamma(eta + (K-1-k)/2) for each k from 1 to K-1.
+func Correlations(c Checker, at source.Span, s *model.Symbol, eta model.Expr, blocks [][]int) model.Expr {
+	b := matrix{c, at}
+	value := model.Seal(&model.Ref{Base: model.NewBase(s.Type, at), Sym: s})
+	total := b.num(0)
+	for _, rows := range blocks {
+		k := len(rows)
+		if k == 1 {
+			continue
+		}
+		gamma := func(more float64) model.Expr { return b.of("lgamma", b.op("+", eta, b.num(more))) }
+		sum := b.op("*", b.num(float64(1-k)), gamma(float64(k-1)/2))
+		for i := 1; i < k; i++ {
+			part := b.op("+", b.num(float64(i)/2*math.Log(math.Pi)), gamma(float64(k-1-i)/2))
+			sum = b.op("+", sum, part)
+		}
+		l := b.factor(k, func(i, j int) model.Expr { return b.elem(value, rows[i], rows[j]) })
+		logDet := b.num(0)
+		for i := range l {
+			logDet = b.op("+", logDet, b.op("-", b.op("*", b.num(2), b.of("log", l[i][i])),
+				b.of("log", b.elem(value, rows[i], rows[i]))))
+		}
+		sum = b.op("-", sum, b.op("*", b.op("-", eta, b.num(1)), logDet))
+		total = b.op("+", total, sum)
+	}
+	return total
 }
