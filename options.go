@@ -223,7 +223,7 @@ func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
 	}
 	list := make([]system.Override, 0, len(set))
 	for _, a := range set {
-		a, here := m.scoped(a, l)
+		a, here := scoped(m, a, l)
 		if !here {
 			continue
 		}
@@ -237,7 +237,7 @@ func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
 }
 
 // scoped returns an assignment without the experiment that it is for, and whether this is a model of that.
-func (m *Model) scoped(a Assignment, l *diag.List) (of Assignment, here bool) {
+func scoped(m *Model, a Assignment, l *diag.List) (of Assignment, here bool) {
 	at := strings.LastIndex(a.Name, " in ")
 	if at < 0 {
 		return a, true
@@ -246,7 +246,7 @@ func (m *Model) scoped(a Assignment, l *diag.List) (of Assignment, here bool) {
 	checked := m.engine.Checked
 	among := checked.Among
 	if checked.Alone == "" {
-		among = m.Experiments()
+		among = m.engine.Names()
 	}
 	switch {
 	case !slices.Contains(among, experiment):

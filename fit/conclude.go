@@ -137,8 +137,8 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		return nil, err
 	}
 	var ofPatient individual
-	if p.model.IsJoint(p.settings.Objective) {
-		if ofPatient, err = p.individually(ctx, whole, e, m, c, out); err != nil {
+	if p.settings.Joint {
+		if ofPatient, err = individually(ctx, whole, p, e, m, c, out); err != nil {
 			return nil, err
 		}
 	}

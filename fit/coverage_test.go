@@ -12,10 +12,10 @@ import (
 	"odes.dev/odes"
 )
 
-var coverage = flag.Int("coverage", 0, "how many populations TestPopulationCoverage simulates and fits; 200 take some minutes")
+var coverage = flag.Int("coverage", 0, "how many populations TestPopulationCoverage fits; 200 take an hour")
 
-// TestPopulationCoverage simulates populations of 100 subjects by the closed form of one compartment, and fits them: Wald intervals
-// on the scale of the search have the true values as often as they promise. It is run by hand:
+// TestPopulationCoverage simulates populations of 100 subjects by the closed form of one compartment, and fits them:
+// Wald intervals on the scale of the search have the true values as often as they promise. It is run by hand:
 //
 //	go test ./fit -run TestPopulationCoverage -coverage 200 -v -timeout 60m
 func TestPopulationCoverage(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 type individual struct{ *evaluator }
 
 // individually finds the covariance of what was searched for, at a certified minimum, and what compares the data.
-func (p *problem) individually(
-	ctx, whole context.Context, e *evaluator, m *minimum, c *certificate, out *Result,
+func individually(
+	ctx, whole context.Context, p *problem, e *evaluator, m *minimum, c *certificate, out *Result,
 ) (of individual, err error) {
 	if p.settings.Maximize || !c.known() || c.violated || m.gradient == nil {
 		return of, nil
 	}
-	if of.evaluator, err = p.comparing(e); err != nil {
+	if of.evaluator, err = comparing(p, e); err != nil {
 		return of, err
 	}
 	m.keep = m.free()
@@ -33,13 +33,13 @@ func (p *problem) individually(
 		return of, err
 	}
 	if cov := invert(sub(m.hessian, len(m.x), m.keep), len(m.keep)); cov != nil && c.Certified {
-		p.spreadBy(m, slices.Clone(cov), out)
+		spreadBy(p, m, slices.Clone(cov), out)
 	}
 	return of, nil
 }
 
 // comparing returns an evaluator that compares the data row by row, whatever the objective.
-func (p *problem) comparing(e *evaluator) (*evaluator, error) {
+func comparing(p *problem, e *evaluator) (*evaluator, error) {
 	rows, err := p.model.CompareAll(p.runOptions())
 	if rows == nil || err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	if chosen == nil || !out.KKT.Certified {
 		return nil
 	}
-	if ev, _ := eigen(p.spreadBy(m, chosen, out), k); len(ev) > 0 {
+	if ev, _ := eigen(spreadBy(p, m, chosen, out), k); len(ev) > 0 {
 		if least := slices.Min(ev); least > 0 {
 			pop.Condition = slices.Max(ev) / least
 		}
@@ -148,7 +148,7 @@ func (e *evaluator) bends(ctx context.Context, m *minimum) error {
 }
 
 // spreadBy makes cov, of coordinates that are free, the covariance of the estimates. It returns their correlations.
-func (p *problem) spreadBy(m *minimum, cov []float64, out *Result) []float64 {
+func spreadBy(p *problem, m *minimum, cov []float64, out *Result) []float64 {
 	n, k := len(m.x), len(m.keep)
 	m.cov = widened(cov, n, m.keep)
 	correlation := make([]float64, k*k)

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes"
 )
 
-// balanced is a linear mixed model: n subjects with k measurements each, y = mu + e + noise. Its likelihood follows from
-// the sums of squares between and within subjects.
+// balanced is a linear mixed model: n subjects with k measurements each, y = mu + e + noise. Its likelihood follows
+// from the sums of squares between and within subjects.
 type balanced struct {
 	n, k            int
 	mean            float64

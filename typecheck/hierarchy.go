@@ -13,7 +13,6 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck/terms"
 )
 
 // Numbers of priors: constants, or functions of other params (hierarchical models), for all elements or for each.
@@ -164,11 +163,7 @@ func cuts(row *stdlib.Func, d *model.Draw) bool {
 func (c *checker) priorTerm(p *prior) model.Expr {
 	s := p.dist.Pos()
 	if p.ofCorrelations() {
-		eta, blocks := correlations(c, p)
-		if eta == nil {
-			return bad(s)
-		}
-		return c.quietly(func() model.Expr { return terms.Correlations(writer{c}, s, p.sym, eta, blocks) })
+		return correlations(c, p)
 	}
 	n, ok := c.priorNumbers(p, false)
 	if !ok {

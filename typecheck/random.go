@@ -76,9 +76,9 @@ func checkRandoms(c *checker) {
 func tellIndividual(c *checker) {
 	if len(c.model.Individual) > 0 && len(c.objectives) > 0 {
 		name := c.model.Alone
-		c.list.Notef(CodeNoInfluence, c.chosen.item.Name.Span, "in experiment %q alone, random effects are params, zero "+
-			"unless they are set, and nll() is of its data and of these values: no integral; odes fit --in %s finds "+
-			"the most probable values", name, name)
+		c.list.Notef(CodeNoInfluence, c.chosen.item.Name.Span, "in experiment %q alone, random effects are params, "+
+			"zero unless they are set, and nll() is of its data and of these values: no integral; odes fit --in %s "+
+			"finds the most probable values", name, name)
 	}
 }
 
