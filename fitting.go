@@ -17,6 +17,9 @@ type FitSettings struct {
 	keys.Fit // how it searches
 	// Unlikely tells that the fit looks for where the data are least likely: the sign of nll() is wrong.
 	Unlikely bool
+	// Joint tells that the objective is the negative logarithm of the density of the data of one experiment alone and
+	// of its random effects.
+	Joint bool
 	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
 	Unchosen []string
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
@@ -42,10 +45,14 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	m.fittedObjective(&out, &l)
 	for _, o := range m.engine.Checked.Objectives {
 		if o.Name == out.Objective {
+			out.Joint = o.Joint
 			out.Unlikely = out.Maximize && o.Terms != nil || !out.Maximize && o.Rises
 		}
 	}
 	over := f.Over
+	if of := individual(m, opts, "fit.over", opts.Fit); of != nil {
+		over, f.Log = of, nil
+	}
 	if over == nil {
 		for _, p := range m.engine.Checked.Params {
 			if bounded(m, p) || slices.Contains(m.Covariances(), p.Name) {
@@ -79,6 +86,18 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		l.Add(settings.NoneChosen("fit", out.Unchosen))
 	}
 	return out, l.Err()
+}
+
+// individual returns the random effects of the model of one experiment alone, which are what is searched for there:
+// what the file says is for the population. It returns nil where another block, or the key itself, was asked for.
+func individual(m *Model, opts Options, key, block string) (list []target.Target) {
+	if block != "" || slices.ContainsFunc(opts.Settings, func(s Setting) bool { return s.Key == key }) {
+		return nil
+	}
+	for _, r := range m.engine.Checked.Individual {
+		list = append(list, target.Target{Name: r.Sym.Name, Text: r.Sym.Name})
+	}
+	return list
 }
 
 // ReadSettings resolves the blocks of a kind without a name, and what opts override, into the struct to: a field is set

@@ -71,6 +71,7 @@ func (m *Model) Warnings() []diag.Diagnostic { return m.engine.Notes }
 type Info struct {
 	Name, Title string
 	File        string
+	Experiment  string // that it is the model of alone; "" for that of the file
 	Time        string // name of the independent variable
 	TimeUnit    string // "" when unknown or dimensionless
 
@@ -132,7 +133,8 @@ func dosing(experiment string, m *model.Model) (list []Dosing) {
 func (m *Model) Info() Info {
 	c := m.engine.Checked
 	i := Info{
-		Name: c.Name, Title: c.Title,
+		Experiment: m.engine.Checked.Alone,
+		Name:       c.Name, Title: c.Title,
 		States: len(c.Rates), Algs: len(c.States) - len(c.Rates), Params: len(c.Params),
 		Outputs: len(c.Outputs), Objectives: len(c.Objectives),
 	}

@@ -3,6 +3,7 @@ package odes
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/engine/run"
@@ -79,7 +80,8 @@ func (o Options) SecondOrder() Options {
 
 // Assignment sets the parameter Name to Values, row-major. One value fills an array. Name may have
 // subscripts ("A[1,2]"), or be "initial(x)" for the initial value of a state. Values are in Unit ("m/s^2"),
-// and in that of the model if Unit is "".
+// and in that of the model if Unit is "". In the model of one experiment alone, "k in lab" sets k if that is lab, and
+// is passed over otherwise.
 type Assignment struct {
 	Name   string
 	Values []float64
@@ -219,15 +221,46 @@ func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
 	if len(set) == 0 {
 		return nil
 	}
-	list := make([]system.Override, len(set))
-	for i, a := range set {
+	list := make([]system.Override, 0, len(set))
+	for _, a := range set {
+		a, here := scoped(m, a, l)
+		if !here {
+			continue
+		}
 		a, err := m.Convert(a)
 		if err != nil {
 			l.Errorf(CodeOverride, source.Span{}, "%v", err)
 		}
-		list[i] = system.Override{Name: a.Name, Values: a.Values}
+		list = append(list, system.Override{Name: a.Name, Values: a.Values})
 	}
 	return list
+}
+
+// scoped returns an assignment without the experiment that it is for, and whether this is a model of that.
+func scoped(m *Model, a Assignment, l *diag.List) (of Assignment, here bool) {
+	at := strings.LastIndex(a.Name, " in ")
+	if at < 0 {
+		return a, true
+	}
+	name, experiment := strings.TrimSpace(a.Name[:at]), strings.TrimSpace(a.Name[at+len(" in "):])
+	checked := m.engine.Checked
+	among := checked.Among
+	if checked.Alone == "" {
+		among = m.engine.Names()
+	}
+	switch {
+	case !slices.Contains(among, experiment):
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q: there is no experiment %q%s", a.Name, experiment,
+			diag.DidYouMean(experiment, among))
+	case checked.Alone == "" && checked.Random(name) != nil:
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q: the likelihood is integrated over random effects; they "+
+			"have values in the model of one experiment alone: --in %s", a.Name, experiment)
+	case checked.Alone == "":
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q: that is for the model of one experiment alone: --in %s; "+
+			"for all at once, the experiment itself sets values", a.Name, experiment)
+	}
+	a.Name = name
+	return a, checked.Alone == experiment
 }
 
 // point returns the parameters after assignments.

@@ -38,6 +38,19 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 	}
 	var l diag.List
 	checked := m.engine.Checked
+	for _, v := range over.List {
+		if slices.ContainsFunc(checked.Randoms, func(r *model.Random) bool {
+			ref, is := r.Scale.(*model.Ref)
+			return is && r.Matrix && ref.Sym.Name == v.Name
+		}) {
+			l.Errorf(CodeUnknown, source.Span{}, "%s cannot be drawn: it is a matrix of covariances, whose elements "+
+				"do not move by themselves; write its standard deviations and correlations as params: w1 ~ "+
+				"half_normal(1), r ~ lkj(2), random e[2] ~ mvnormal([[w1^2, r*w1*w2], [r*w1*w2, w2^2]])", v.Text)
+		}
+	}
+	if of := individual(m, opts, "sample.over", ""); of != nil {
+		over.List = of
+	}
 	if over.List == nil {
 		for _, p := range checked.Params {
 			if bounded(m, p) {
@@ -93,7 +106,7 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 	priors := len(checked.Priors) > 0
 	for _, o := range checked.Objectives {
 		if t := o.Terms; t != nil && len(t.Likelihoods) == 1 && t.Likelihoods[0].Table == "" &&
-			t.Likelihoods[0].Weight == 1 && (t.Prior == 1 || t.Prior == 0 && !priors) {
+			t.Likelihoods[0].Weight == 1 && (t.Prior == 1 || t.Prior == 0 && !priors) || o.Joint {
 			s.Objective = o.Name
 			return m, nil
 		}

@@ -44,6 +44,8 @@ type Source struct {
 	Name  string            `json:"name"`
 	Text  string            `json:"text"`
 	Files map[string][]byte `json:"files,omitempty"`
+	// Experiment, if not "", is the one that this is the model of alone.
+	Experiment string `json:"experiment,omitempty"`
 }
 
 // Assignment is odes.Assignment as data.
@@ -147,7 +149,7 @@ func ParseSource(name, text string, opts odes.ParseOptions) (*odes.Model, Source
 		opts.Files = r
 	}
 	m, err := odes.Parse(name, text, opts)
-	return m, Source{Name: name, Text: text, Files: r.read}, err
+	return m, Source{Name: name, Text: text, Files: r.read, Experiment: opts.Experiment}, err
 }
 
 // FS returns the files that the model reads.
@@ -155,7 +157,7 @@ func (s *Source) FS() fs.FS { return memory(s.Files) }
 
 // Parse compiles the model.
 func (s *Source) Parse() (*odes.Model, error) {
-	return odes.Parse(s.Name, s.Text, odes.ParseOptions{Files: memory(s.Files)})
+	return odes.Parse(s.Name, s.Text, odes.ParseOptions{Files: memory(s.Files), Experiment: s.Experiment})
 }
 
 // recorder keeps the content of the files that are read through it.

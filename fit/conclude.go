@@ -136,6 +136,12 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	if err := population(ctx, whole, p, e, m, c, out); err != nil {
 		return nil, err
 	}
+	var ofPatient individual
+	if p.settings.Joint {
+		if ofPatient, err = individually(ctx, whole, p, e, m, c, out); err != nil {
+			return nil, err
+		}
+	}
 	p.estimates(m, out)
 	if better, err = p.intervals(ctx, m, out); err != nil {
 		return nil, err
@@ -147,6 +153,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			out.strays = afar{p}.strays(whole, e, m.x)
 		}
 	}
+	ofPatient.predictions(whole, m, out)
 	if ctx.Err() != nil && m.cut == "" {
 		m.cut = "not all is known of the errors of the estimates"
 	}

@@ -301,6 +301,9 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 
 // weight returns the weight that all likelihoods have in the objective; false if they differ.
 func (p *problem) weight(e *evaluator) (float64, bool) {
+	if e.comparison == nil { // a likelihood that is not read row by row
+		return 1, true
+	}
 	w := e.comparison.Groups[0].Weight
 	for i := range e.comparison.Groups {
 		if e.comparison.Groups[i].Weight != w {

@@ -54,6 +54,9 @@ func TestOccasions(t *testing.T) {
 			r := (row[0] - row[1]) / 0.3
 			sum += r*r/2 + math.Log(0.3) + 0.5*math.Log(2*math.Pi)
 		}
+		for _, k := range []float64{k1, 0.7, k3} { // of the random effects
+			sum += k*k/(2*0.3*0.3) + math.Log(0.3) + 0.5*math.Log(2*math.Pi)
+		}
 		return sum
 	}
 	s, err := m.Sensitivities(t.Context(), odes.Options{
@@ -67,7 +70,8 @@ func TestOccasions(t *testing.T) {
 	}
 	const h = 1e-5
 	for i, want := range []float64{
-		(closed(0.1+h, -0.2) - closed(0.1-h, -0.2)) / (2 * h), 0, (closed(0.1, -0.2+h) - closed(0.1, -0.2-h)) / (2 * h),
+		(closed(0.1+h, -0.2) - closed(0.1-h, -0.2)) / (2 * h), 0.7 / 0.09,
+		(closed(0.1, -0.2+h) - closed(0.1, -0.2-h)) / (2 * h),
 	} {
 		if math.Abs(s.Gradient[i]-want) > 1e-6*math.Abs(want) {
 			t.Errorf("the derivative by k[%d] is %.9g, not %.9g", i+1, s.Gradient[i], want)

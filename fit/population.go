@@ -73,15 +73,8 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 		out.AIC = 2*list.Value + 2*float64(n)
 		out.BIC = 2*list.Value + float64(n)*math.Log(float64(list.Measurements))
 	}
-	if m.hessian == nil {
-		s, err := e.run(ctx, m.x, true)
-		if err != nil {
-			return err
-		}
-		gradient := make([]float64, n)
-		m.hessian = make([]float64, n*n)
-		e.gather(s, 0, p.sign(), m.x, gradient)
-		e.curvature(s, p.sign(), m.x, gradient, m.hessian)
+	if err := e.bends(ctx, m); err != nil {
+		return err
 	}
 	k := len(m.keep)
 	hessian := sub(m.hessian, n, m.keep)
@@ -129,27 +122,50 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	if chosen == nil || !out.KKT.Certified {
 		return nil
 	}
-	m.cov = widened(chosen, n, m.keep)
+	if ev, _ := eigen(spreadBy(p, m, chosen, out), k); len(ev) > 0 {
+		if least := slices.Min(ev); least > 0 {
+			pop.Condition = slices.Max(ev) / least
+		}
+	}
+	return nil
+}
+
+// bends computes the Hessian at a minimum, if it is not known.
+func (e *evaluator) bends(ctx context.Context, m *minimum) error {
+	if m.hessian != nil {
+		return nil
+	}
+	s, err := e.run(ctx, m.x, true)
+	if err != nil {
+		return err
+	}
+	n := len(m.x)
+	gradient := make([]float64, n)
+	m.hessian = make([]float64, n*n)
+	e.gather(s, 0, e.p.sign(), m.x, gradient)
+	e.curvature(s, e.p.sign(), m.x, gradient, m.hessian)
+	return nil
+}
+
+// spreadBy makes cov, of coordinates that are free, the covariance of the estimates. It returns their correlations.
+func spreadBy(p *problem, m *minimum, cov []float64, out *Result) []float64 {
+	n, k := len(m.x), len(m.keep)
+	m.cov = widened(cov, n, m.keep)
 	correlation := make([]float64, k*k)
 	out.Correlation = make([][]float64, n)
 	for i := range out.Correlation {
 		out.Correlation[i] = slices.Repeat([]float64{math.NaN()}, n)
 	}
 	if len(p.blocks) > 0 {
-		chosen = sub(matrices{p}.spread(m.x, m.cov), n, m.keep)
+		cov = sub(matrices{p}.spread(m.x, m.cov), n, m.keep)
 	}
 	for a, i := range m.keep {
 		for b, j := range m.keep {
-			correlation[a*k+b] = chosen[a*k+b] / math.Sqrt(chosen[a*k+a]*chosen[b*k+b])
+			correlation[a*k+b] = cov[a*k+b] / math.Sqrt(cov[a*k+a]*cov[b*k+b])
 			out.Correlation[i][j] = correlation[a*k+b]
 		}
 	}
-	if ev, _ := eigen(correlation, k); len(ev) > 0 {
-		if least := slices.Min(ev); least > 0 {
-			pop.Condition = slices.Max(ev) / least
-		}
-	}
-	return nil
+	return correlation
 }
 
 // widened returns a matrix of n rows and columns with those of keep taken from cov, and NaN beside them.

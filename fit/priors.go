@@ -71,6 +71,15 @@ var priorRows = map[string]func(v float64, a []float64) priorRow{
 			curve:  max((a[0]-1)/float64(v*v)+(a[1]-1)/float64(w*w), 0),
 		}
 	}),
+	"lkj": func(v float64, a []float64) priorRow {
+		if !(v > -1 && v < 1) {
+			return priorRow{rest: math.Inf(1)}
+		}
+		d, k := 1-float64(v*v), a[0]-1
+		return priorRow{
+			rest: -k * elem.Log(d), byRest: 2 * k * v / d, curve: max(2*k*(1+float64(v*v))/float64(d*d), 0),
+		}
+	},
 	"exponential": func(v float64, a []float64) priorRow {
 		if v < 0 {
 			return priorRow{rest: math.Inf(1)}
@@ -120,6 +129,9 @@ var priorConstants = map[string]func(a []float64) float64{
 	"inverse_gamma": func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
 	"beta": func(a []float64) float64 {
 		return elem.Lgamma(a[0]) + elem.Lgamma(a[1]) - elem.Lgamma(a[0]+a[1])
+	},
+	"lkj": func(a []float64) float64 {
+		return elem.Lgamma(a[0]) - elem.Lgamma(a[0]+0.5) + elem.Log(math.Pi)/2
 	},
 	"student": func(a []float64) float64 {
 		return elem.Lgamma(a[0]/2) - elem.Lgamma((a[0]+1)/2) + elem.Log(a[0]*math.Pi)/2 + elem.Log(a[2])

@@ -654,12 +654,23 @@ func (e *evaluator) gain(ctx context.Context, x []float64, j int) (value float64
 	return value, e.newton(x, slope, h, held), nil
 }
 
-// expanded evaluates the objective at x, with its derivatives and the expected second ones.
+// expanded evaluates the objective at x, with its derivatives and second ones: of one that is read row by row, the
+// expected ones.
 func (e *evaluator) expanded(ctx context.Context, x []float64) (value float64, slope, h []float64, err error) {
+	n := len(x)
+	if e.comparison == nil {
+		s, err := e.run(ctx, x, true)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		slope, h = make([]float64, n), make([]float64, n*n)
+		e.gather(s, 0, e.p.sign(), x, slope)
+		e.curvature(s, e.p.sign(), x, slope, h)
+		return float64(e.p.sign() * s.Values[0].Value), slope, h, nil
+	}
 	if err := e.at(ctx, x); err != nil {
 		return 0, nil, nil, err
 	}
-	n := len(x)
 	at := optim.Residuals{
 		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
 		Curvature: make([]float64, n*n),

@@ -156,4 +156,13 @@ var distributions = []*Func{
 		Mass:  halfCauchyMass(),
 		Cases: []Case{{in(2, 0.7), 1.2602882264836723}, {in(2, -1), inf}},
 	},
+	{
+		Name: "lkj", Args: []string{"eta"}, Class: Noise,
+		Value: "Γ(eta + 1/2)/(sqrt(pi)*Γ(eta))*(1 - y^2)^(eta - 1)", Domain: "-1 < y < 1, eta > 0",
+		Doc: "distribution of a correlation, or of those of a matrix of covariances (Lewandowski, Kurowicka and " +
+			"Joe); a prior only",
+		Body: "let r = if y > -1 and y < 1 then y else 0 return if y > -1 and y < 1 then lgamma(eta) " +
+			"- lgamma(eta + 0.5) + 0.5723649429247001 - (eta - 1)*log1p(-r^2) else inf",
+		Cases: []Case{{in(2, 0.3), 0.38199275192302223}, {in(2, -1), inf}},
+	},
 }

@@ -175,6 +175,11 @@ func (c *checker) alone(name string) {
 		}
 	}
 	c.model, c.chosen = x.model, x.variant
+	c.model.Alone = name
+	for _, t := range trials {
+		c.model.Among = append(c.model.Among, t.name)
+	}
+	tellIndividual(c)
 }
 
 func within(s, outer source.Span) bool {

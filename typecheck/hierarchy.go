@@ -162,6 +162,9 @@ func cuts(row *stdlib.Func, d *model.Draw) bool {
 // priorTerm returns the negative log density of one param, summed over its elements.
 func (c *checker) priorTerm(p *prior) model.Expr {
 	s := p.dist.Pos()
+	if p.ofCorrelations() {
+		return correlations(c, p)
+	}
 	n, ok := c.priorNumbers(p, false)
 	if !ok {
 		return bad(s)

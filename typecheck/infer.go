@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/typecheck/inference"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // The units of names that were written without one are inferred from their use. An expression of
@@ -128,10 +129,10 @@ func (c *checker) unitOf(e *entity) units.Unit {
 
 // hidden reports the units that were refused.
 func (c *checker) hidden() {
-	named := slices.ContainsFunc(c.refused, func(r inference.Refusal) bool { return !literalNumber(r.E) })
+	named := slices.ContainsFunc(c.refused, func(r inference.Refusal) bool { return !terms.LiteralNumber(r.E) })
 	said := map[string]bool{}
 	for _, r := range c.refused {
-		if named && literalNumber(r.E) {
+		if named && terms.LiteralNumber(r.E) {
 			continue // a name beside it says more
 		}
 		name := r.E.Span().Text()
@@ -150,7 +151,7 @@ func (c *checker) hidden() {
 			continue
 		}
 		d.Relate(ref.Sym.Span, "%q is declared here", name)
-		if v := ref.Sym.Value; r.Unit.Dimensionless() && v != nil && literalNumber(v) {
+		if v := ref.Sym.Value; r.Unit.Dimensionless() && v != nil && terms.LiteralNumber(v) {
 			d.Fix(v.Span(), v.Span().Text()+" [1]", "make it a pure number")
 		}
 	}

@@ -63,8 +63,8 @@ func (c *checker) objective(it *ast.Objective) {
 		return
 	}
 	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
-	terms := c.terms(v)
-	rises := terms == nil && c.weighted(v, -1) != nil
+	sum := c.terms(v)
+	rises := sum == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
 		u := c.unit(it.Unit)
 		if !bare(v) {
@@ -75,7 +75,7 @@ func (c *checker) objective(it *ast.Objective) {
 		v = retype(v, t)
 	}
 	c.model.Objectives = append(c.model.Objectives, &model.Objective{
-		Name: name, Indices: indices, Value: v, Terms: terms, Rises: rises, Doc: it.Doc,
+		Name: name, Indices: indices, Value: v, Terms: sum, Rises: rises, Joint: isJoint(c, v), Doc: it.Doc,
 		Span: it.Target.Span,
 	})
 }
@@ -485,7 +485,7 @@ func (c *checker) notes() {
 			d := c.list.Notef(CodeInferred, e.span, "%q has no unit; from its use it is taken to be in %s; write it "+
 				"if that is meant", e.name, bracketed(u.unit)).
 				Relate(u.use, "used here")
-			if v := e.sym.Value; literalNumber(v) {
+			if v := e.sym.Value; terms.LiteralNumber(v) {
 				d.Fix(v.Span(), v.Span().Text()+" "+bracketed(u.unit), "write the unit")
 			}
 		}

@@ -591,13 +591,16 @@ func (c *checker) nll(e *ast.Call) model.Expr {
 			total = c.apply(stdlib.Operator("+"), e.Span, total, o.term)
 		}
 	}
-	switch {
-	case total != nil:
-		return c.likelihood(total, want)
-	case c.variant != nil:
-		return c.likelihood(number(0, units.One, e.Span), want) // the experiment has no such data
+	if total == nil && c.variant != nil {
+		total = number(0, units.One, e.Span) // the experiment has no such data
 	}
-	return c.nothingObserved(e)
+	switch {
+	case total == nil:
+		return c.nothingObserved(e)
+	case len(c.model.Individual) > 0: // no sum over rows
+		return jointly(c, total, e.Span)
+	}
+	return c.likelihood(total, want)
 }
 
 // nothingObserved reports an nll without observations, unless an observation failed and was

@@ -25,7 +25,11 @@ func (c *checker) logPrior(e *ast.Call) model.Expr {
 		c.errorf(CodeArguments, e.Span, "log_prior takes no arguments")
 		return bad(e.Span)
 	}
-	if len(c.priors) == 0 {
+	switch {
+	case len(c.priors) > 0:
+	case c.variant != nil && len(c.randoms) > 0: // the distribution of random effects is in nll()
+		return number(0, units.One, e.Span)
+	default:
 		c.errorf(CodeArguments, e.Span, "no param has a prior; write param k = 1 ~ lognormal(0, 1)")
 		return bad(e.Span)
 	}
@@ -53,6 +57,10 @@ func (c *checker) logPrior(e *ast.Call) model.Expr {
 // checkPriors checks the priors, whether or not an objective reads them.
 func (c *checker) checkPriors() {
 	for i := range c.priors {
+		if c.priors[i].ofCorrelations() {
+			correlations(c, &c.priors[i])
+			continue
+		}
 		if n, ok := c.priorNumbers(&c.priors[i], false); ok {
 			c.model.Priors = append(c.model.Priors, n.draw)
 		}

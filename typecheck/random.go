@@ -3,11 +3,15 @@ package typecheck
 import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck/regimen"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // A random effect is a param of the models of experiments, which is zero in the model itself. What runs make of its
-// distribution is model.Random: likelihoods are integrated over it.
+// distribution is model.Random: likelihoods are integrated over it. In the model of one experiment alone, its
+// distribution is a prior, which nll() has: the integral of exp(-nll()) is what the whole model integrates.
 
 // drawnOfPass is what a pass over the file knows of distributions.
 type drawnOfPass struct {
@@ -33,6 +37,7 @@ func enterRandom(c *checker, e *entity, kind ast.DeclKind) {
 
 // checkRandoms elaborates the distributions of random effects.
 func checkRandoms(c *checker) {
+	alone := c.variant != nil && c.variant.alone
 	for _, e := range c.order {
 		v := c.randoms[e]
 		if v == nil || e.sym == nil || isBad(e.sym.Value) {
@@ -47,10 +52,17 @@ func checkRandoms(c *checker) {
 		call, is := strip(v.Prior).(*ast.Call)
 		if n, ok := strip(orEmpty(funOf(call))).(*ast.Name); is && ok && n.Name == "mvnormal" {
 			r.Matrix, r.Scale = true, covariances(c, e, call)
-		} else {
-			r.Scale = deviation(c, e, v.Prior)
+		} else if n := deviation(c, e, v.Prior); n != nil {
+			r.Scale = n.args[n.row.Scale]
+			if alone {
+				c.model.Priors = append(c.model.Priors, n.draw)
+			}
 		}
-		if r.Scale != nil {
+		switch {
+		case r.Scale == nil:
+		case alone:
+			c.model.Individual = append(c.model.Individual, r)
+		default:
 			c.model.Randoms = append(c.model.Randoms, r)
 		}
 		if c.variant == nil && len(c.experiments) == 0 && !c.lost["experiment"] {
@@ -58,10 +70,46 @@ func checkRandoms(c *checker) {
 				"add: experiment subject from D by D.ID { }")
 		}
 	}
-	if v := c.variant; v != nil && v.alone && len(c.randoms) > 0 && len(c.objectives) > 0 {
-		c.list.Warnf(CodeNoInfluence, v.item.Name.Span, "in experiment %q alone, nll() is that of its data at the "+
-			"values that random effects have, zero unless they are set: no integral", v.name)
+}
+
+// tellIndividual says what the likelihood of one experiment alone is.
+func tellIndividual(c *checker) {
+	if len(c.model.Individual) > 0 && len(c.objectives) > 0 {
+		name := c.model.Alone
+		c.list.Notef(CodeNoInfluence, c.chosen.item.Name.Span, "in experiment %q alone, random effects are params, "+
+			"zero unless they are set, and nll() is of its data and of these values: no integral; odes fit --in %s "+
+			"finds the most probable values", name, name)
 	}
+}
+
+// jointly adds to the negative log likelihood of the data of an experiment alone that of its random effects.
+func jointly(c *checker, total model.Expr, s source.Span) model.Expr {
+	for _, r := range c.model.Individual {
+		term := bad(s)
+		if r.Matrix {
+			term = c.quietly(func() model.Expr { return terms.Jointly(writer{c}, s, r) })
+		} else {
+			for e, v := range c.randoms {
+				if e.sym == r.Sym {
+					term = c.priorTerm(&prior{sym: e.sym, dist: v.Prior})
+				}
+			}
+		}
+		if isBad(term) {
+			return term
+		}
+		total = c.apply(stdlib.Operator("+"), s, total, term)
+	}
+	c.parts[total] = part{joint: true}
+	return total
+}
+
+// isJoint reports whether v is nll() of an experiment alone, or nll() - log_prior().
+func isJoint(c *checker, v model.Expr) bool {
+	if call, is := v.(*model.Call); is && call.Fn.Name == "-" && c.parts[call.Args[1]].prior {
+		v = call.Args[0]
+	}
+	return c.parts[v].joint
 }
 
 func funOf(call *ast.Call) ast.Expr {
@@ -71,8 +119,8 @@ func funOf(call *ast.Call) ast.Expr {
 	return call.Fun
 }
 
-// deviation returns the standard deviation of normal(0, w); nil after an error.
-func deviation(c *checker, e *entity, dist ast.Expr) model.Expr {
+// deviation returns the numbers of normal(0, w); nil after an error.
+func deviation(c *checker, e *entity, dist ast.Expr) *numbersOf {
 	call, row, ok := c.noise(dist)
 	if !ok {
 		return nil
@@ -92,7 +140,7 @@ func deviation(c *checker, e *entity, dist ast.Expr) model.Expr {
 		c.errorf(CodeArguments, call.Span, "the mean of random effects is 0%s", instead)
 		return nil
 	}
-	return n.args[row.Scale]
+	return n
 }
 
 // covariances returns the matrix of mvnormal(Omega); nil after an error.

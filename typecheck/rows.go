@@ -17,6 +17,7 @@ import (
 type part struct {
 	prior bool
 	table string // of nll; "" for all tables
+	joint bool   // it has the density of random effects: see jointly
 }
 
 // likelihood notes that e is the value of nll(table), or of nll() if table is nil.
@@ -50,6 +51,8 @@ func (c *checker) addTerms(t *model.Terms, v model.Expr, weight float64) bool {
 		// Priors whose numbers are functions of params are not terms of one param each.
 		hierarchical := slices.ContainsFunc(c.model.Priors, func(d model.Draw) bool { return len(d.Of) > 0 })
 		switch {
+		case p.joint:
+			return false
 		case !p.prior && weight > 0:
 			t.Likelihoods = append(t.Likelihoods, model.Likelihood{Table: p.table, Weight: weight})
 		case p.prior && weight < 0 && !hierarchical:

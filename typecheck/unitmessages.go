@@ -2,14 +2,13 @@ package typecheck
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // mixError reports two values whose units should agree. The message has what before "mixes", both
@@ -23,9 +22,9 @@ func (c *checker) mixError(what string, s source.Span, a, b model.Expr) {
 	c.origin(d, a)
 	c.origin(d, b)
 	switch {
-	case literalNumber(a) && u.Plain():
+	case terms.LiteralNumber(a) && u.Plain():
 		c.give(d, a, v)
-	case literalNumber(b) && v.Plain():
+	case terms.LiteralNumber(b) && v.Plain():
 		c.give(d, b, u)
 	case u.SameDimension(v) && !u.Plain():
 		c.convert(d, b, u)
@@ -62,11 +61,11 @@ func (c *checker) wrongUnit(what string, value model.Expr, u units.Unit, declare
 	switch {
 	case v.SameDimension(u):
 		hint = fmt.Sprintf(" (same dimension, factor %.6g): convert it with `as %s`", units.Factor(v, u), bracketed(u))
-		if number, inverse := byHand(value, units.Factor(v, u)); number != nil {
+		if number, inverse := terms.ByHand(value, units.Factor(v, u)); number != nil {
 			hint = fmt.Sprintf(" (same dimension, factor %.6g): write %s", units.Factor(v, u),
 				conversion(number, inverse, v, u))
 		}
-	case v.Plain() && literalNumber(value):
+	case v.Plain() && terms.LiteralNumber(value):
 		hint = ": give the number its unit"
 	case u.Plain():
 		hint = "; divide it by something in " + bracketed(v)
@@ -84,7 +83,7 @@ func (c *checker) wrongUnit(what string, value model.Expr, u units.Unit, declare
 	switch {
 	case v.SameDimension(u):
 		c.convert(d, value, u)
-	case v.Plain() && literalNumber(value):
+	case v.Plain() && terms.LiteralNumber(value):
 		d.Fix(value.Span(), value.Span().Text()+" "+bracketed(u), "give the number its unit")
 	}
 	return d
@@ -98,11 +97,11 @@ func (c *checker) convert(d *diag.Diagnostic, e model.Expr, u units.Unit) {
 		return
 	}
 	v := e.Type().Unit
-	if number, inverse := byHand(e, units.Factor(v, u)); number != nil {
+	if number, inverse := terms.ByHand(e, units.Factor(v, u)); number != nil {
 		d.Fix(number.Span(), conversion(number, inverse, v, u), "give the conversion its unit")
 		return
 	}
-	if compound(text) {
+	if terms.Compound(text) {
 		text = "(" + text + ")"
 	}
 	d.Fix(e.Span(), text+" as "+bracketed(u), "convert it")
@@ -114,50 +113,6 @@ func conversion(number model.Expr, inverse bool, v, u units.Unit) string {
 		u, v = v, u
 	}
 	return number.Span().Text() + " " + bracketed(u.Div(v))
-}
-
-// byHand returns the bare number by which the product e is multiplied, or divided if inverse is set, to convert it by
-// factor; nil if there is none.
-func byHand(e model.Expr, factor float64) (number model.Expr, inverse bool) {
-	call, ok := e.(*model.Call)
-	if !ok {
-		return nil, false
-	}
-	divides := call.Fn.Name == "/"
-	if !divides && call.Fn.Name != "*" && call.Fn.Name != "neg" {
-		return nil, false
-	}
-	for k, x := range call.Args {
-		inverse, want := divides && k == 1, factor
-		if inverse {
-			want = 1 / factor
-		}
-		if v, ok := x.(*model.Const); ok && literalNumber(x) && math.Abs(v.Data[0]-want) <= 1e-3*want {
-			return x, inverse
-		}
-		if number, under := byHand(x, factor); number != nil && !inverse {
-			return number, under
-		}
-	}
-	return nil, false
-}
-
-// compound reports whether a text has operators outside brackets.
-func compound(text string) bool {
-	depth := 0
-	for _, r := range text {
-		switch r {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		case '+', '-', '*', '/', '@', '^':
-			if depth == 0 {
-				return true
-			}
-		}
-	}
-	return strings.HasPrefix(text, "if ")
 }
 
 // origin attaches to d the unit of an operand and where it comes from.
@@ -219,14 +174,4 @@ func (c *checker) unitsWithin(e model.Expr) string {
 		list = append(list[:few], "…")
 	}
 	return strings.Join(list, ", ")
-}
-
-// literalNumber reports whether e is a number as it stands in the text.
-func literalNumber(e model.Expr) bool {
-	k, ok := e.(*model.Const)
-	if !ok || len(k.Data) != 1 || e.Span().IsZero() {
-		return false
-	}
-	_, err := strconv.ParseFloat(e.Span().Text(), 64)
-	return err == nil
 }

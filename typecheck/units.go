@@ -128,7 +128,7 @@ func (c *checker) joinUnits(op string, s source.Span, args ...model.Expr) units.
 	if !c.sameUnitAll(op, s, args) {
 		return units.Unit{} // reported, so the unknown unit prevents further reports
 	}
-	return knownUnit(args)
+	return terms.UnitOf(args)
 }
 
 func (c *checker) sameUnitAll(op string, s source.Span, args []model.Expr) bool {
@@ -150,24 +150,6 @@ func (c *checker) sameUnitAll(op string, s source.Span, args []model.Expr) bool 
 // says more than one about two units.
 func (c *checker) bareBeside(a, b model.Expr) bool {
 	return a.Type().Unit.Plain() && model.Static(a) && !b.Type().Unit.Plain()
-}
-
-func knownUnit(args []model.Expr) units.Unit {
-	unknown := false
-	var u units.Unit
-	for _, a := range args {
-		v := a.Type().Unit
-		switch {
-		case !v.Known():
-			unknown = unknown || !zero(a)
-		case !u.Known() || u.Plain():
-			u = v
-		}
-	}
-	if unknown && u.Plain() {
-		return units.Unit{}
-	}
-	return u
 }
 
 // mergeUnits adds the unit of another element to that of an array.
@@ -309,7 +291,7 @@ func (c *checker) rescale(v model.Expr, to units.Unit, span, stated source.Span)
 // stated converts a value to the unit that its declaration states, if it is written as numbers with units: what
 // `lag : [h] = 30 [min]` means is plain. e is the text of the value. Of expressions nothing is converted.
 func (c *checker) stated(declared *ast.Unit, value model.Expr, e ast.Expr) model.Expr {
-	if declared == nil || isBad(value) || !written(e) {
+	if declared == nil || isBad(value) || !unitexpr.Written(e) {
 		return value
 	}
 	var to units.Unit
@@ -323,28 +305,10 @@ func (c *checker) stated(declared *ast.Unit, value model.Expr, e ast.Expr) model
 // written is stated for a unit that is known already, and declared at a place.
 func (c *checker) written(to units.Unit, value model.Expr, e ast.Expr, declared source.Span) model.Expr {
 	from := value.Type().Unit
-	if !written(e) || bare(value) || !to.Known() || !from.Known() || from.Same(to) || !from.SameDimension(to) {
+	if !unitexpr.Written(e) || bare(value) || !to.Known() || !from.Known() || from.Same(to) || !from.SameDimension(to) {
 		return value
 	}
 	return c.rescale(value, to, value.Span(), declared)
-}
-
-// written reports whether e is a number with a unit, with a sign or not, or an array of them.
-func written(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.Number:
-		return e.Unit != nil
-	case *ast.Unary:
-		return written(e.X)
-	case *ast.Paren:
-		return written(e.X)
-	case *ast.Array:
-		if e.Unit != nil {
-			return true
-		}
-		return len(e.Elems) > 0 && !slices.ContainsFunc(e.Elems, func(x ast.Expr) bool { return !written(x) })
-	}
-	return false
 }
 
 // withUnit gives an array literal the unit written after it.
@@ -357,27 +321,11 @@ func (c *checker) withUnit(v model.Expr, u units.Unit, s source.Span) model.Expr
 	return retype(v, t)
 }
 
-// statesUnit reports whether a unit is written in e: with it, even 1 is a unit that was meant.
-func statesUnit(e ast.Expr) (found bool) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Number:
-			found = found || n.Unit != nil
-		case *ast.Array:
-			found = found || n.Unit != nil
-		case *ast.As:
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
 // declaredUnit returns the unit of a name: the declared one, checked against that of the value, or
 // else that of the value, whose text is e.
 func (c *checker) declaredUnit(declared *ast.Unit, value model.Expr, e ast.Expr, what string) units.Unit {
 	if declared == nil {
-		if value == nil || isBad(value) || bare(value) && !statesUnit(e) {
+		if value == nil || isBad(value) || bare(value) && !unitexpr.StatesUnit(e) {
 			return units.Unit{}
 		}
 		return value.Type().Unit

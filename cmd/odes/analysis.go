@@ -325,7 +325,7 @@ func (k *analysisCmd) load(c *call, path string, ask *analysis.Ask) error {
 			return err
 		}
 		ask.Model, ask.Source, err = ensemble.ParseSource(name, text, odes.ParseOptions{
-			Files: input.Folder(folder, &c.seen), Done: c.ctx.Done(),
+			Files: input.Folder(folder, &c.seen), Experiment: ask.Values[analysis.In.Name], Done: c.ctx.Done(),
 		})
 		return err
 	})

@@ -51,7 +51,6 @@ func (j job[R]) do(c *call) (result R, err error) {
 	}
 	memory.Keep(m.Memory(opts))
 	about := heading(m)
-	about.Experiment = j.in
 	out, err := c.open(output)
 	if err != nil {
 		return result, err

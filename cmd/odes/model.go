@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"odes.dev/odes"
@@ -40,12 +39,6 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		return err
 	})
 	bar.clear()
-	if list := diag.Of(err); experiment != "" && slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
-		return d.Code == typecheck.CodeUndefined && d.Span.IsZero() // the experiment itself
-	}) {
-		c.diagnose(list)
-		return nil, status(exitUsage)
-	}
 	if err != nil {
 		if c.doses != "" && diag.Of(err) != nil {
 			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+
@@ -115,8 +108,13 @@ func (c *call) modelError(err error) error {
 		return err
 	}
 	c.diagnose(list)
-	if slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == odes.CodeMemory }) {
-		return status(exitRun)
+	for _, d := range list {
+		switch {
+		case d.Code == odes.CodeMemory:
+			return status(exitRun)
+		case d.Code == typecheck.CodeUndefined && d.Span.IsZero(): // the experiment of --in
+			return status(exitUsage)
+		}
 	}
 	return status(exitModel)
 }
@@ -181,7 +179,8 @@ func touch(room *[50 << 10]byte) byte { return room[len(room)/2] }
 func heading(m *odes.Model) report.Heading {
 	info := m.Info()
 	return report.Heading{
-		Model: info.Name, File: info.File, Time: info.Time, TimeUnit: info.TimeUnit, Warnings: m.Warnings(),
+		Model: info.Name, File: info.File, Experiment: info.Experiment, Time: info.Time, TimeUnit: info.TimeUnit,
+		Warnings: m.Warnings(),
 	}
 }
 

@@ -21,6 +21,10 @@ type Called struct {
 	Title string
 	// Copies tells how many subscripts choose a copy of each component: of "c", and of "c.m" next to those of "c".
 	Copies map[string]int
+	// Alone is the experiment that this is the model of, without the others, and Among are the names of all; "" and nil
+	// for the model of the file.
+	Alone string
+	Among []string
 }
 
 // Model is a checked model.
@@ -439,8 +443,10 @@ type Objective struct {
 	Relation string
 	Terms    *Terms // nil where it is not a sum of what Terms has
 	Rises    bool   // its negative would have Terms: it rises with the likelihood
-	Doc      string
-	Span     source.Span
+	// Joint tells that it is the negative logarithm of the density of data and Individual, with priors or without.
+	Joint bool
+	Doc   string
+	Span  source.Span
 }
 
 // Observation compares an expression with a column of a table.

@@ -11,6 +11,9 @@ import (
 type Drawn struct {
 	Priors  []Draw    // of params, in file order
 	Randoms []*Random // in file order
+	// Individual are the random effects of the model of one experiment alone, in place of Randoms. They are params, and
+	// nll() has the density of their values.
+	Individual []*Random
 }
 
 // Random is a random effect: a number, or a vector, that every experiment has for itself. The likelihood is integrated

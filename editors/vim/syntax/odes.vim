@@ -13,9 +13,9 @@ syn keyword odesConstant true false pi inf nan
 syn match odesOther "\<\%(by\|constant\|count\|delay\|doses\|down\|from\|linear\|mass\|on\|once\|past\|pending\|persistent\|piecewise\|priority\|random\|rate\|start\|to\|tol\|up\|values\|where\|with\)\>\ze\s\+[^= \t]"
 syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|at_trigger\|atan\|atan2\|atanh\|beta\|cauchy\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|delay\)\>\ze("
 syn match odesFunction "\<\%(diag\|dot\|erf\|erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|half_cauchy\|half_normal\|hypot\|initial\|integral\|interp\|inverse_gamma\)\>\ze("
-syn match odesFunction "\<\%(laplace\|lgamma\|load\|log\|log10\|log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\)\>\ze("
-syn match odesFunction "\<\%(normal\|ones\|outer\|poisson\|post\|pre\|prod\|rand\|randn\|round\|rows\|sigmoid\|sign\|sin\|sinh\|smoothstep\|sqrt\|steady\|step\|steps\)\>\ze("
-syn match odesFunction "\<\%(student\|sum\|sum_at\|tan\|tanh\|transpose\|trunc\|uniform\|wrap\|zeros\)\>\ze("
+syn match odesFunction "\<\%(laplace\|lgamma\|lkj\|load\|log\|log10\|log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\)\>\ze("
+syn match odesFunction "\<\%(norm\|normal\|ones\|outer\|poisson\|post\|pre\|prod\|rand\|randn\|round\|rows\|sigmoid\|sign\|sin\|sinh\|smoothstep\|sqrt\|steady\|step\)\>\ze("
+syn match odesFunction "\<\%(steps\|student\|sum\|sum_at\|tan\|tanh\|transpose\|trunc\|uniform\|wrap\|zeros\)\>\ze("
 syn match odesNumber "\<\d\+\.\=\d*\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
 syn match odesNumber "\.\d\+\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
 syn match odesUnit "\[[^\]]*\]" contained

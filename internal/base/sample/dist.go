@@ -176,6 +176,15 @@ var distributions = []*distribution{
 		lo: constant(0), hi: constant(1),
 	},
 	{
+		name: "lkj", args: 1, valid: positive(0), need: "eta > 0",
+		cdf: func(x float64, a []float64) (float64, float64) {
+			x = min(max(x, -1), 1)
+			below, above := float64(0.5*(1+x)), float64(0.5*(1-x))
+			return tailOfBeta(below, above, a[0], a[0]), tailOfBeta(above, below, a[0], a[0])
+		},
+		lo: constant(-1), hi: constant(1),
+	},
+	{
 		name: "exponential", args: 1, valid: positive(0), need: "lambda > 0",
 		cdf: func(x float64, a []float64) (float64, float64) {
 			z := float64(a[0] * max(x, 0))

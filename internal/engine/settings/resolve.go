@@ -38,7 +38,7 @@ const (
 func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic, s.Delayed = m.Algebraic(), len(m.Lags) > 0
-	if len(m.Randoms) > 0 { // modes are sought and differentiated
+	if len(m.Randoms)+len(m.Individual) > 0 { // modes are sought and differentiated
 		s.rtol.all = ofPopulations
 	}
 	for _, x := range m.States {

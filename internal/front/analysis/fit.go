@@ -25,6 +25,7 @@ var fitted = &Row{
 			Name: "fit", Placeholder: "NAME", Help: "Use this fit block. --fit.over=[a,b] sets a key of it.",
 			Request: "fit",
 		},
+		In,
 		{
 			Name: "starts", Key: "starts", Word: "starts", Own: true, Kind: Whole, Placeholder: "N",
 			Help: "Number of searches: short for --fit.starts.",
@@ -60,6 +61,7 @@ var fitted = &Row{
 	Examples: []Example{
 		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
 		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
+		{"odes fit model.ode --in subject_3", "the random effects of one patient (MAP), or fit one experiment alone"},
 		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
 		{"odes fit model.ode --set k2=0.3 --format json", "from another start, for other programs"},
 	},

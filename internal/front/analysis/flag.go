@@ -78,6 +78,8 @@ var (
 			return err
 		},
 	}
+	// In makes the model that of one experiment, which callers other than the command have opened.
+	In = Flag{Name: "in", Placeholder: "NAME", Help: "{in}"}
 	// Output stands for --format and -o, where these are not the last, and there is no --memory.
 	Output = Flag{Name: "output"}
 	Lanes  = Flag{

@@ -22,6 +22,7 @@ var predict = &Row{
 		{"odes predict population.ode --draw gof --draw vpc=vpc.svg", "PRED, IPRED, CWRES and NPDE of a population"},
 	},
 	Flags: []Flag{
+		In,
 		{
 			Name: "draws", Kind: File, Placeholder: "FILE",
 			Help: "Predict by all draws of this file, which odes sample wrote: ranges, leave-one-out, and checks.",

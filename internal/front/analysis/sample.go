@@ -31,6 +31,7 @@ var sample = &Row{
 	Name: "sample", Block: "sample",
 	Help: "Draw params from the posterior: their distribution given the data and the priors.",
 	Flags: []Flag{
+		In,
 		{Name: "chains", Key: "chains", Placeholder: "N", Help: "Number of chains."},
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "Number of draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},

@@ -271,7 +271,7 @@ func predictJSON(w io.Writer, h Heading, list []fit.Prediction, _ TableOptions) 
 // PredictTable writes predictions for people.
 func PredictTable(w io.Writer, h Heading, list []fit.Prediction, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s)", h.Model, h.File)
+	p.line("%s (%s)", h.title(), h.File)
 	p.line("")
 	p.predictions(h, list)
 	return p.w.Flush()
@@ -334,7 +334,7 @@ func (p *printer) predictions(h Heading, list []fit.Prediction) {
 // FitTable writes a fit for people.
 func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s): %s = %s", h.Model, h.File, r.Objective.Name, significant(r.Objective.Value, 8))
+	p.line("%s (%s): %s = %s", h.title(), h.File, r.Objective.Name, significant(r.Objective.Value, 8))
 	p.line("")
 	percent := significant(100*r.Settings.Level, 3) + " %"
 	cols := []column{{left: true}, {head: "estimate"}, {head: "± std. error"}, {head: percent + " from"}, {head: "to"}}
@@ -366,8 +366,11 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	p.correlations(r)
 	p.line("")
 	if r.Rows > 0 {
-		text := fmt.Sprintf("%s, %s; -log likelihood %s, AIC %s, BIC %s", countOf(r.Rows, "value"),
-			countOf(len(r.Estimates), "estimate"), significant(r.NLL, 7), significant(r.AIC, 6), significant(r.BIC, 6))
+		text := fmt.Sprintf("%s, %s; -log likelihood %s", countOf(r.Rows, "value"),
+			countOf(len(r.Estimates), "estimate"), significant(r.NLL, 7))
+		if !math.IsNaN(r.AIC) {
+			text += fmt.Sprintf(", AIC %s, BIC %s", significant(r.AIC, 6), significant(r.BIC, 6))
+		}
 		if r.Settings.Scatter == "estimated" && !math.IsNaN(r.Factor) {
 			text += "; standard deviations are those of the model times " + significant(r.Factor, 4)
 		}
@@ -600,7 +603,7 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 // IdentifyTable writes what data can tell, for people.
 func IdentifyTable(w io.Writer, h Heading, id *fit.Identification, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s): what %s can tell, near these values", h.Model, h.File, countOf(id.Rows, "value"))
+	p.line("%s (%s): what %s can tell, near these values", h.title(), h.File, countOf(id.Rows, "value"))
 	p.line("")
 	cols := []column{{left: true}, {head: "value"}, {head: "± std. error"}, {head: "relative"}, {left: true}}
 	for i := range id.Estimates {

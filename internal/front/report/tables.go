@@ -24,7 +24,7 @@ func HasTables(f *Format) bool { return f.Tables != nil }
 func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 	const n = 6
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s)", h.Model, h.File)
+	p.line("%s (%s)", h.title(), h.File)
 	if len(t.Facts) > 0 {
 		p.line("")
 	}
