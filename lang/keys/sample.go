@@ -32,10 +32,11 @@ var sample = Block{
 				"bounds or a prior",
 		},
 		{
-			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
-			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal " +
-				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be " +
-				"trusted",
+			Key: "method", Kind: Word, Words: []string{"nuts", "smc", "pathfinder", "laplace"}, Default: "nuts",
+			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `smc`: populations of " +
+				"particles that come to it from the priors, for several modes and for the evidence; `laplace` and " +
+				"`pathfinder`: normal distributions at the modes, or on the way to them, reweighted, with a number " +
+				"(Pareto's k) that says how far they are to be trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",

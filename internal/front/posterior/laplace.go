@@ -32,8 +32,23 @@ func (d *normal) log(q []float64) float64 {
 	return s
 }
 
-// approximate draws from a mixture of normal distributions, and reweights.
-func (p *problem) approximate(ctx context.Context, r *Result) error {
+// draw returns a draw.
+func (d *normal) draw(random *elem.Rand) []float64 {
+	n := len(d.mean)
+	q, z := slices.Clone(d.mean), make([]float64, n)
+	for i := range z {
+		z[i] = random.Norm()
+	}
+	for i := range n {
+		for j := range i + 1 {
+			q[i] += float64(d.scale[i*n+j] * z[j])
+		}
+	}
+	return q
+}
+
+// laplace draws from normal distributions at the modes.
+func (p *problem) laplace(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, m := range r.Modes {
 		parts = append(parts, normal{m.q, m.scale, m.Weight})
@@ -42,37 +57,26 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 		return errors.New("no mode of the posterior was found, around which it could be approximated; " +
 			"--sample.method=nuts needs none")
 	}
+	return p.approximate(ctx, r, parts)
+}
+
+// approximate draws from a mixture of normal distributions, and reweights.
+func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) error {
 	n, s := len(p.coords), &r.Settings
 	total := s.Chains * s.Draws
-	points, weights := make([][]float64, total), make([]float64, total)
+	points, heights, weights := make([][]float64, total), make([]float64, total), make([]float64, total)
 	p.told.begin("runs", total)
-	counts := make([]int, s.Chains)
 	err := p.each(s.Chains, func(e *evaluator, chain int) error {
-		before := e.n
-		defer func() { counts[chain] = e.n - before }()
 		random := elem.NewRand(s.Seed*0xbf58476d1ce4e5b9 + uint64(chain))
-		g := make([]float64, n)
 		for k := chain * s.Draws; k < (chain+1)*s.Draws; k++ {
 			u, part := random.Float64(), 0
 			for part < len(parts)-1 && u >= parts[part].share {
 				u -= parts[part].share
 				part++
 			}
-			q := slices.Clone(parts[part].mean)
-			z := make([]float64, n)
-			for i := range z {
-				z[i] = random.Norm()
-			}
-			for i := range n {
-				for j := range i + 1 {
-					q[i] += float64(parts[part].scale[i*n+j] * z[j])
-				}
-			}
-			lp, err := e.density(ctx, q, g)
-			switch {
-			case isRejection(err):
-				lp = math.Inf(-1)
-			case err != nil:
+			q := parts[part].draw(random)
+			lp, err := e.height(ctx, q)
+			if err != nil {
 				return err
 			}
 			most := math.Inf(-1)
@@ -85,16 +89,13 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 			for _, x := range logs {
 				sum += elem.Exp(x - most)
 			}
-			points[k], weights[k] = q, lp-most-elem.Log(sum)
+			points[k], heights[k], weights[k] = q, lp, lp-most-elem.Log(sum)
 			p.told.step(1)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
-	}
-	for _, c := range counts {
-		r.Gradients += c
 	}
 	// Weights of nothing are not the tail whose shape k is.
 	var some []int
@@ -111,20 +112,26 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 	if r.K = k; slices.Max(logs)-slices.Min(logs) < 0.2 { // of nearly equal weights, the tail says nothing
 		r.K = 0
 	}
-	sums, sum := make([]float64, len(smooth)), 0.0
+	sums, sum, squares := make([]float64, len(smooth)), 0.0, 0.0
 	for i, x := range smooth {
-		sum += elem.Exp(x)
+		w := elem.Exp(x)
+		sum += w
+		squares += float64(w * w)
 		sums[i] = sum
 	}
-	random := elem.NewRand(s.Seed*0x94d049bb133111eb + 1)
+	r.Effective = min(float64(sum*sum)/squares, float64(len(logs)))
+	r.Evidence = evidenceOf(logs, total, n, r.Effective)
+	// One number draws all, and equal ones stand side by side, where autocorrelations see them.
+	u, kept := elem.NewRand(s.Seed*0x94d049bb133111eb+1).Float64(), 0
 	r.Chains = make([]Chain, s.Chains)
 	for c := range r.Chains {
 		chain := &r.Chains[c]
 		chain.Mode, chain.Values = -1, make([][]float64, n)
 		for range s.Draws {
-			at, _ := slices.BinarySearch(sums, random.Float64()*sums[len(sums)-1])
-			at = min(at, len(some)-1)
-			chain.add(p.values(points[some[at]]), &nuts.Draw{LogP: logs[at]})
+			at, _ := slices.BinarySearch(sums, (float64(kept)+u)/float64(total)*sums[len(sums)-1])
+			kept++
+			k := some[min(at, len(some)-1)]
+			chain.add(p.values(points[k]), &nuts.Draw{LogP: heights[k]})
 		}
 	}
 	return nil
@@ -132,8 +139,17 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 
 // concludeApproximation says what draws of an approximation are worth.
 func (p *problem) concludeApproximation(r *Result) {
-	if good := draws.GoodK(r.Draws()); !(r.K <= good) {
+	total := r.Draws()
+	if good := draws.GoodK(total); !(r.K <= good) {
 		r.partial("Pareto's k is %.2g (at most %.2g): the posterior is not near the approximation, and weights do not "+
 			"mend that; draw by chains (--sample.method=nuts)", r.K, good)
+		return
 	}
+	if least := 50 * r.Settings.Chains; !(r.Effective >= float64(least)) {
+		r.partial("weights leave only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d",
+			r.Effective, total, p.enough(r.Effective))
+	}
+	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right as far as "+
+		"the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go unseen; "+
+		"chains (--sample.method=nuts) see more", r.K, draws.GoodK(total), r.Effective, total)
 }
