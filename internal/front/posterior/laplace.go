@@ -11,10 +11,12 @@ import (
 	"odes.dev/odes/internal/base/nuts"
 )
 
-// normal is a normal distribution of coordinates, with its share of a mixture.
+// normal is a normal distribution of coordinates, with its share of a mixture. With freedom it is Student's, of as many
+// degrees, whose tails are heavier.
 type normal struct {
 	mean, scale []float64 // scale is L[n][n]
 	share       float64
+	freedom     int
 }
 
 // log returns the logarithm of the density at q, without the share and without powers of 2π.
@@ -25,11 +27,17 @@ func (d *normal) log(q []float64) float64 {
 		y[i] = q[i] - d.mean[i]
 	}
 	nuts.Whiten(d.scale, y)
-	s := 0.0
+	s, square := 0.0, 0.0
 	for i, v := range y {
-		s -= float64(v*v/2) + elem.Log(d.scale[i*n+i])
+		square += float64(v * v)
+		s -= elem.Log(d.scale[i*n+i])
 	}
-	return s
+	if d.freedom == 0 {
+		return s - square/2
+	}
+	half, more := float64(d.freedom)/2, float64(n)/2
+	return s + elem.Lgamma(half+more) - elem.Lgamma(half) - float64(more*elem.Log(half)) -
+		float64((half+more)*elem.Log1p(square/float64(d.freedom)))
 }
 
 // draw returns a draw.
@@ -38,6 +46,17 @@ func (d *normal) draw(random *elem.Rand) []float64 {
 	q, z := slices.Clone(d.mean), make([]float64, n)
 	for i := range z {
 		z[i] = random.Norm()
+	}
+	if d.freedom > 0 {
+		square := 0.0
+		for range d.freedom {
+			x := random.Norm()
+			square += float64(x * x)
+		}
+		longer := math.Sqrt(float64(d.freedom) / square)
+		for i := range z {
+			z[i] = float64(z[i] * longer)
+		}
 	}
 	for i := range n {
 		for j := range i + 1 {
@@ -51,7 +70,7 @@ func (d *normal) draw(random *elem.Rand) []float64 {
 func (p *problem) laplace(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, m := range r.Modes {
-		parts = append(parts, normal{m.q, m.scale, m.Weight})
+		parts = append(parts, normal{mean: m.q, scale: m.scale, share: m.Weight})
 	}
 	if len(parts) == 0 {
 		return errors.New("no mode of the posterior was found, around which it could be approximated; " +
@@ -61,7 +80,17 @@ func (p *problem) laplace(ctx context.Context, r *Result) error {
 }
 
 // approximate draws from a mixture of normal distributions, and reweights.
+//
+// A fifth of the draws are from distributions with heavier tails: where those of the posterior are heavier than normal
+// ones, few draws of a normal distribution come there, with large weights.
 func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) error {
+	const heavy, freedom = 0.2, 4
+	for _, x := range slices.Clone(parts) {
+		parts = append(parts, normal{x.mean, x.scale, heavy * x.share, freedom})
+	}
+	for i := range len(parts) / 2 {
+		parts[i].share *= 1 - heavy
+	}
 	n, s := len(p.coords), &r.Settings
 	total := s.Chains * s.Draws
 	points, heights, weights := make([][]float64, total), make([]float64, total), make([]float64, total)
@@ -145,9 +174,13 @@ func (p *problem) concludeApproximation(r *Result) {
 			"mend that; draw by chains (--sample.method=nuts)", r.K, good)
 		return
 	}
-	if least := 50 * r.Settings.Chains; !(r.Effective >= float64(least)) {
-		r.partial("weights leave only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d",
-			r.Effective, total, p.enough(r.Effective))
+	w := p.worth(r)
+	if len(w.apart) > 0 {
+		r.partial("R-hat of %s is up to %.3g (at most 1.01): a few large weights rule the draws; draw more: "+
+			"--sample.draws=%d", several(w.apart), w.worst, 4*r.Settings.Draws)
+	}
+	if p.concludeFew(r, &w); r.Status != "ok" {
+		return
 	}
 	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right as far as "+
 		"the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go unseen; "+

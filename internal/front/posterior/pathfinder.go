@@ -254,7 +254,7 @@ func (p *problem) findPaths(ctx context.Context, r *Result) error {
 func (p *problem) pathfinder(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, x := range p.paths {
-		parts = append(parts, normal{x.best.mean, x.best.scale, 1 / float64(len(p.paths))})
+		parts = append(parts, normal{mean: x.best.mean, scale: x.best.scale, share: 1 / float64(len(p.paths))})
 	}
 	if len(parts) == 0 {
 		return errors.New("no search came to a normal distribution that could stand for the posterior; " +
