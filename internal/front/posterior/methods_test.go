@@ -18,7 +18,7 @@ func TestEvidence(t *testing.T) {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	want := normalAt(2, 0, 2) + normalAt(3, 1, 5) + normalAt(-1, 1, 8)
-	for method, most := range map[string]float64{"laplace": 1e-4, "pathfinder": 0.1, "smc": 0.3} {
+	for method, most := range map[string]float64{"laplace": 0.02, "pathfinder": 0.1, "smc": 0.3} {
 		r := drawn(t, line+"sample { draws = 300  method = "+method+" }", Options{})
 		near(t, &r.Params[0], 1, math.Sqrt(0.5))
 		near(t, &r.Params[1], (1.0/4+3)/(1.0/4+1), math.Sqrt(1/(1.0/4+1)))
@@ -35,7 +35,7 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s: %s, %+v, not %g, k = %g, %.0f effective; %v", method, r.Status, *e, want, r.K, r.Effective,
 				r.Warnings)
 		}
-		if method != "smc" && !(r.K < 0.7 && r.Effective <= 1200 && r.Effective > 900 && r.Params[0].BulkESS > 700) {
+		if method != "smc" && !(r.K < 0.65 && r.Effective <= 1200 && r.Effective > 900 && r.Params[0].BulkESS > 700) {
 			t.Errorf("%s: k = %g, %g effective, %g of a", method, r.K, r.Effective, r.Params[0].BulkESS)
 		}
 	}
@@ -117,5 +117,34 @@ func TestOnePopulation(t *testing.T) {
 	r := drawn(t, line+"sample { draws = 200  method = smc  chains = 1 }", Options{})
 	if r.Status != "partial" || !strings.Contains(messages(r), "one population") {
 		t.Error(r.Status, r.Warnings)
+	}
+}
+
+// TestPole: eight schools, written so that the density has no bound where the width of the population is zero: searches
+// come there, and chains must not begin there. The mean of the width is that of posteriordb, 3.6.
+func TestPole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	text := `time t from 0 to 1
+param mu = 0 ~ normal(0, 5)
+param tau = 1 in [0, inf] ~ half_cauchy(5)
+param th[8] = 0 ~ normal(mu, tau)
+state y[8] = th
+y[i]' = 0 for i in 1:8
+data D { time = [1]  y1 = [28]  y2 = [8]  y3 = [-3]  y4 = [7]  y5 = [-1]  y6 = [1]  y7 = [18]  y8 = [12] }
+`
+	for i, sd := range []string{"15", "10", "16", "11", "9", "11", "10", "18"} {
+		k := string(rune('1' + i))
+		text += "observe o" + k + " = y[" + k + "] ~ normal(" + sd + ") from D.y" + k + "\n"
+	}
+	r := drawn(t, text+"sample { draws = 300  warmup = 300 }", Options{})
+	tau := &r.Params[1]
+	if len(r.Modes) > 0 || !(tau.Mean > 2.2 && tau.Mean < 5) || !strings.Contains(messages(r), "high and narrow") {
+		t.Errorf("tau is %g; %d modes; %v", tau.Mean, len(r.Modes), r.Warnings)
+	}
+	// With little work: at the pole a trajectory has a thousand steps.
+	if r.Gradients > 100_000 {
+		t.Errorf("%d gradients", r.Gradients)
 	}
 }

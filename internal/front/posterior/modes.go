@@ -193,7 +193,7 @@ func (p *problem) findModes(ctx context.Context, r *Result) error {
 		r.Gradients += c
 	}
 	p.gather(r, found)
-	return nil
+	return p.besides(ctx, r)
 }
 
 // gather lists the modes that searches found, each once.
@@ -258,6 +258,9 @@ func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result)
 	if heavy := r.heavy(); heavy > 0 {
 		mode = chain % heavy
 		centre, scale = r.Modes[mode].q, r.Modes[mode].scale
+	} else if len(p.paths) > 0 {
+		x := &p.paths[chain%len(p.paths)].best
+		centre, scale = x.mean, x.scale
 	}
 	q, g := make([]float64, n), make([]float64, n)
 	spread := 1.0

@@ -1,11 +1,13 @@
 package posterior
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/draws"
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/nuts"
 	"odes.dev/odes/internal/base/optim"
@@ -186,24 +188,16 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 				d.mean[i] += float64(scale[i*n+j] * w[j])
 			}
 		}
-		bound, failed := 0.0, 0
-		for range pathDraws {
-			q := d.draw(random)
-			lp, err := e.height(ctx, q)
-			if err != nil {
-				return best, err
-			}
-			if math.IsInf(lp, -1) {
-				failed++
-				continue
-			}
-			bound += lp - d.log(q)
+		terms, err := e.bound(ctx, &d, pathDraws, random)
+		if err != nil {
+			return best, err
 		}
+		failed := pathDraws - len(terms)
 		if failed == pathDraws {
 			continue
 		}
 		// A bound with places that have no density would be minus infinity: of these, the fewest.
-		bound /= float64(pathDraws - failed)
+		bound := draws.Mean([][]float64{terms})
 		if failed < least || failed == least && bound > best.bound {
 			best, least = path{best: d, bound: bound, ok: true}, failed
 		}
@@ -211,12 +205,81 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 	return best, nil
 }
 
+// bound returns the terms of which the evidence lower bound of a distribution is the mean, those that are finite.
+func (e *evaluator) bound(ctx context.Context, d *normal, many int, random *elem.Rand) (terms []float64, err error) {
+	for range many {
+		q := d.draw(random)
+		lp, err := e.height(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if !math.IsInf(lp, -1) {
+			terms = append(terms, lp-d.log(q))
+		}
+	}
+	return terms, nil
+}
+
 // findPaths searches from several starts. Where the searches end may be modes.
 func (p *problem) findPaths(ctx context.Context, r *Result) error {
-	n := p.settings.Starts
+	found, err := p.allPaths(ctx, r, p.settings.Starts)
+	p.gather(r, found)
+	return err
+}
+
+// besides looks whether searches for modes passed by most of the posterior: what they pass, as Pathfinder sees it, then
+// has far more of the evidence than the modes by Laplace's method. So it is where a density has no bound, as that of a
+// population has where its width goes to zero and all its params are equal: whatever a search comes to there has no
+// mass. Such modes are none, and chains begin where Pathfinder comes to.
+func (p *problem) besides(ctx context.Context, r *Result) error {
+	if p.settings.Random == "draw" {
+		return nil
+	}
+	if _, err := p.allPaths(ctx, r, min(p.settings.Starts, p.settings.Chains)); err != nil {
+		return err
+	}
+	const far, many = 3, 100
+	mass := math.Inf(-1)
+	if len(r.Modes) > 0 {
+		mass = r.Modes[0].mass()
+	}
+	var good []path
+	err := p.each(1, func(e *evaluator, _ int) error {
+		random := elem.NewRand(p.settings.Seed*0xd6e8feb86659fd93 - 1)
+		for _, x := range p.paths {
+			if x.bound < mass+far || len(good) > 0 && x.bound < good[0].bound-far {
+				break
+			}
+			// The best of many bounds is too good by chance.
+			terms, err := e.bound(ctx, &x.best, many, random)
+			if err != nil {
+				return err
+			}
+			list := [][]float64{terms}
+			x.bound = draws.Mean(list) - float64(2*draws.Sd(list)/math.Sqrt(float64(len(terms))))
+			if 2*len(terms) >= many && x.bound >= mass+far {
+				good = append(good, x)
+			}
+		}
+		return nil
+	})
+	if p.paths = good; err != nil || len(good) == 0 {
+		return err
+	}
+	if len(r.Modes) > 0 {
+		r.notef("searches came to a density that is high and narrow, as it is where the width of a population goes to "+
+			"zero: at %s, with about %.2g of the mass of what they passed on the way; that is no mode, and chains begin "+
+			"on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].bound))
+	}
+	r.Modes = nil
+	return nil
+}
+
+// allPaths searches from several starts, and returns the modes to which the searches came.
+func (p *problem) allPaths(ctx context.Context, r *Result, n int) ([]*Mode, error) {
 	points, err := sample.Latin(max(n-1, 1), len(p.coords), p.settings.Seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.told.begin("searches", n)
 	paths, found, counts := make([]path, n), make([]*Mode, n), make([]int, n)
@@ -238,7 +301,7 @@ func (p *problem) findPaths(ctx context.Context, r *Result) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for k := range paths {
 		r.Gradients += counts[k]
@@ -246,8 +309,8 @@ func (p *problem) findPaths(ctx context.Context, r *Result) error {
 			p.paths = append(p.paths, paths[k])
 		}
 	}
-	p.gather(r, found)
-	return nil
+	slices.SortStableFunc(p.paths, func(a, b path) int { return cmp.Compare(b.bound, a.bound) })
+	return found, nil
 }
 
 // pathfinder draws from the distributions of all paths together.
