@@ -46,7 +46,8 @@ type Population struct {
 	Evidence     float64   // the logarithm of the integral of the density
 	Temperatures []float64 // that it went through
 	Accept       float64   // the least mean acceptance of the last trajectories at a temperature
-	Families     int       // particles at the beginning that have descendants
+	Families     float64   // particles at the beginning that have descendants, the effective number by their shares
+	Memory       []float64 // of each coordinate: how it, or its distance from the mean, correlates with that before the last moves
 	Rejections   map[string]int
 	Late         map[string]int // of these, at the last temperature
 }
@@ -74,12 +75,13 @@ func (x *place) at(temperature float64, g []float64) float64 {
 
 // Numbers of a population.
 const (
-	keep      = 0.5 // the effective share of particles that weights of a step leave
-	mostSteps = 1000
-	lastMove  = 4   // trajectories at the last temperature, at least
-	mostMove  = 12  // and at any one, at most
-	enough    = 0.7 // of the mean square distance of two particles: who came so far has forgotten where it was
-	growth    = 0.1 // of the squares of distances: a trajectory that adds less adds nothing, as between modes
+	keep       = 0.5 // the effective share of particles that weights of a step leave
+	mostSteps  = 1000
+	lastMove   = 4   // trajectories at the last temperature, at least
+	mostMove   = 20  // and at any one, at most
+	enough     = 0.7 // of the mean square distance of two particles: who came so far has forgotten where it was
+	remembered = 0.2 // correlation with the places before the last moves: what is less is forgotten
+	growth     = 0.1 // of the squares of distances: a trajectory that adds less adds nothing, as between modes
 )
 
 // crowd is a population on its way.
@@ -125,14 +127,17 @@ func Temper(ctx context.Context, n int, f Density, from From, o TemperOptions) (
 			o.Step(c.temperature)
 		}
 	}
-	families := map[int]bool{}
+	families, squares := map[int]float64{}, 0.0
 	for i := range c.all {
 		p := &c.all[i]
 		p.draw.Q, p.draw.LogP = p.q, p.logP
 		c.out.Particles = append(c.out.Particles, Particle{p.draw, p.first})
-		families[p.first] = true
+		families[p.first]++
 	}
-	c.out.Families = len(families)
+	for i := range c.all {
+		squares += families[c.all[i].first] // a family of k counts k times
+	}
+	c.out.Families = float64(o.Size) * float64(o.Size) / squares
 	return &c.out, nil
 }
 
@@ -279,12 +284,16 @@ func (c *crowd) move(ctx context.Context) error {
 		c.step = float64(c.step * elem.Exp(accept-c.o.Target))
 		now := c.distance(starts)
 		forgotten := now >= float64(enough*apart) || k > 0 && now <= float64((1+growth)*far)
+		if c.temperature == 1 {
+			forgotten = slices.Max(c.memory(starts)) < remembered
+		}
 		if k+1 >= least && forgotten && accept > c.o.Target/2 {
 			break
 		}
 		far = now
 	}
 	c.out.Accept = min(c.out.Accept, accept)
+	c.out.Memory = c.memory(starts)
 	return nil
 }
 
@@ -300,6 +309,41 @@ func (c *crowd) distance(starts [][]float64) float64 {
 		sum += dot(y, y) / float64(len(c.all))
 	}
 	return sum
+}
+
+// memory is what coordinates, and squares of their distances from the mean, correlate with those at the starts.
+func (c *crowd) memory(starts [][]float64) []float64 {
+	out := make([]float64, c.n)
+	a, b := make([]float64, len(starts)), make([]float64, len(starts))
+	for j := range out {
+		for i, q := range starts {
+			a[i], b[i] = q[j], c.all[i].q[j]
+		}
+		first := correlation(a, b)
+		for i := range a {
+			a[i], b[i] = float64(a[i]*a[i]), float64(b[i]*b[i])
+		}
+		out[j] = max(math.Abs(first), math.Abs(correlation(a, b)))
+	}
+	return out
+}
+
+// correlation returns that of two lists, whose means it takes away.
+func correlation(a, b []float64) float64 {
+	for _, x := range [][]float64{a, b} {
+		mean := 0.0
+		for _, v := range x {
+			mean += v / float64(len(x))
+		}
+		for i := range x {
+			x[i] -= mean
+		}
+	}
+	r := dot(a, b) / math.Sqrt(float64(dot(a, a)*dot(b, b)))
+	if r-r != 0 {
+		return 1
+	}
+	return r
 }
 
 // spread is the mean square distance of two particles, in the metric.

@@ -70,7 +70,7 @@ func TestTemper(t *testing.T) {
 				t.Fatal(err)
 			}
 			if z += p.Evidence / many; p.Families < 2 || !(p.Accept > 0.5) || len(p.Particles) != size {
-				t.Errorf("%s: %d families, acceptance %g", c.name, p.Families, p.Accept)
+				t.Errorf("%s: %g families, acceptance %g", c.name, p.Families, p.Accept)
 			}
 			for _, x := range p.Particles {
 				if x.Q[0] < 0 {

@@ -19,6 +19,8 @@ func (p *problem) judge(r *Result) {
 		a := Param{Name: p.names[c.variable], Index: c.index, Label: c.name, Unit: c.unit, Summary: draws.Summarise(x)}
 		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = draws.MCSEQuantile(x, 0.05), draws.MCSEQuantile(x, 0.5),
 			draws.MCSEQuantile(x, 0.95)
+		lost := r.remember(&a.Summary, i)
+		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = lost*a.MCSEQ5, lost*a.MCSEMedian, lost*a.MCSEQ95
 		if c.prior != nil {
 			a.Prior = c.prior.Quantile
 		}

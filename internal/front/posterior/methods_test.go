@@ -48,7 +48,7 @@ func TestCurved(t *testing.T) {
 	}
 	text := prior(`param a = 0, b = 0
 objective L = a^2/2 + 20*(b - a^2)^2
-sample { of = L  over = [a, b]  draws = 250  method = pathfinder }`)
+sample { of = L  over = [a, b]  draws = 150  method = pathfinder }`)
 	r := drawn(t, text, Options{})
 	if r.Status != "partial" || !(r.K > 0.7) || !strings.Contains(messages(r), "Pareto's k") {
 		t.Error(r.K, r.Warnings)
@@ -109,13 +109,17 @@ sample { draws = 400  method = smc  starts = STARTS }`
 	}
 }
 
-// TestOnePopulation: what has nothing to be compared with is not to be trusted.
+// TestOnePopulation: what has nothing to be compared with, or few families, is not to be trusted.
 func TestOnePopulation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	r := drawn(t, line+"sample { draws = 200  method = smc  chains = 1 }", Options{})
 	if r.Status != "partial" || !strings.Contains(messages(r), "one population") {
+		t.Error(r.Status, r.Warnings)
+	}
+	r = drawn(t, line+"sample { draws = 25  method = smc }", Options{})
+	if r.Status != "partial" || !strings.Contains(messages(r), "descend from about") {
 		t.Error(r.Status, r.Warnings)
 	}
 }

@@ -137,7 +137,7 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 		for i := range x.Particles {
 			c.add(p.values(x.Particles[i].Q), &x.Particles[i].Draw)
 		}
-		r.Populations = append(r.Populations, Tempered{x.Evidence, len(x.Temperatures), x.Accept, x.Families})
+		r.Populations = append(r.Populations, Tempered{x.Evidence, len(x.Temperatures), x.Accept, x.Families, x.Memory})
 		for cause, n := range x.Rejections {
 			if counted[cause] == nil {
 				counted[cause] = &Rejection{Cause: cause}
@@ -159,10 +159,11 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 
 // Tempered is how a population of particles fared.
 type Tempered struct {
-	Evidence float64 // the logarithm of the integral by it alone
-	Steps    int     // of the temperature
-	Accept   float64 // the least mean acceptance at a temperature
-	Families int     // particles of the beginning that have descendants at the end
+	Evidence float64   // the logarithm of the integral by it alone
+	Steps    int       // of the temperature
+	Accept   float64   // the least mean acceptance at a temperature
+	Families float64   // particles of the beginning that have descendants at the end, by their shares
+	Memory   []float64 // of each coordinate: what the last moves have not forgotten
 }
 
 // concludePopulations says what draws of populations are worth.
@@ -181,15 +182,15 @@ func (p *problem) concludePopulations(r *Result) {
 		r.partial("the logarithm of the evidence differs between populations: its standard error is %.2g (at most %g); "+
 			"take more particles: %s", r.Evidence.Error, mostError, more)
 	}
-	least, families := 1.0, s.Draws
+	least, families := 1.0, float64(s.Draws)
 	for _, x := range r.Populations {
 		least, families = min(least, x.Accept), min(families, x.Families)
 	}
 	if !(least >= 0.3) {
 		r.partial("particles hardly move at a temperature (acceptance %.2g): they stay where they began", least)
 	}
-	if families < 10 {
-		r.partial("all %d particles of a population descend from %d at its beginning: take more: %s", s.Draws, families,
+	if families < 20 {
+		r.partial("all %d particles of a population descend from about %.0f at its beginning: take more: %s", s.Draws, families,
 			more)
 	}
 	for i := range r.Modes {
@@ -203,6 +204,26 @@ func (p *problem) concludePopulations(r *Result) {
 	}
 	r.concludeFailures()
 	r.concludeWalls()
+}
+
+// remember takes from the effective draws of coordinate i what its particles have in common by descent, and returns by
+// which factor errors grow. Draws of a population do not tell it by themselves: particles of one family that moved look
+// like independent ones, also where none of them could move far.
+func (r *Result) remember(s *draws.Summary, i int) float64 {
+	if len(r.Populations) == 0 {
+		return 1
+	}
+	most, size := 0.0, float64(r.Settings.Draws)
+	for _, x := range r.Populations {
+		most += size / (1 + float64(x.Memory[i]*x.Memory[i]*(size/x.Families-1)))
+	}
+	if !(s.BulkESS > most) {
+		return 1
+	}
+	lost := math.Sqrt(s.BulkESS / most)
+	s.BulkESS, s.TailESS = most, min(s.TailESS, most)
+	s.MCSEMean, s.MCSESd = float64(lost*s.MCSEMean), float64(lost*s.MCSESd)
+	return lost
 }
 
 // mostError is the largest standard error of a logarithm of an evidence that tells anything.
