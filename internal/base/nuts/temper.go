@@ -47,9 +47,10 @@ type Population struct {
 	Temperatures []float64 // that it went through
 	Accept       float64   // the least mean acceptance of the last trajectories at a temperature
 	Families     float64   // particles at the beginning that have descendants, the effective number by their shares
-	Memory       []float64 // of each coordinate: how it, or its distance from the mean, correlates with that before the last moves
-	Rejections   map[string]int
-	Late         map[string]int // of these, at the last temperature
+	// Memory is, of each coordinate, how it or its square correlates with that before the last moves.
+	Memory     []float64
+	Rejections map[string]int
+	Late       map[string]int // of these, at the last temperature
 }
 
 // particle is one on its way: where it is, and both densities there.

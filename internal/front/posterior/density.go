@@ -137,7 +137,8 @@ func (e *evaluator) height(ctx context.Context, q []float64) (float64, error) {
 		return 0, err
 	}
 	for i, x := range to[1:] {
-		if relation := e.p.constraints[i].Relation; math.IsNaN(x) || relation == "<=" && x > 0 || relation == ">=" && x < 0 {
+		relation := e.p.constraints[i].Relation
+		if math.IsNaN(x) || relation == "<=" && x > 0 || relation == ">=" && x < 0 {
 			return none, nil
 		}
 	}

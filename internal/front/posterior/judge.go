@@ -240,8 +240,8 @@ func (p *problem) worth(r *Result) worth {
 // concludeFew says which params have too few effective draws.
 func (p *problem) concludeFew(r *Result, w *worth) {
 	if len(w.few) > 0 {
-		r.partial("%s: only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d", several(w.few),
-			w.fewest, r.Draws(), p.enough(w.fewest))
+		r.partial("%s: only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d",
+			several(w.few), w.fewest, r.Draws(), p.enough(w.fewest))
 	}
 	if len(w.still) > 0 && !r.Interrupted {
 		r.partial("nothing can be told of %s: draws are too few, or never moved", several(w.still))

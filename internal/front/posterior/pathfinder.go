@@ -14,8 +14,8 @@ import (
 	"odes.dev/odes/internal/base/sample"
 )
 
-// Pathfinder (L. Zhang, B. Carpenter, A. Gelman, A. Vehtari, JMLR 23:306, 2022): a search by L-BFGS knows at each of its
-// points a covariance, and so a normal distribution. Of all that a search passes, the one whose evidence lower bound is
+// Pathfinder (L. Zhang, B. Carpenter, A. Gelman, A. Vehtari, JMLR 23:306, 2022): a search by L-BFGS knows at each of
+// its points a covariance, and so a normal distribution. Of all that a search passes, the one whose evidence lower bound is
 // largest is kept. It may lie before the end: where a density has a pole, or a wide part beside a high narrow one, the
 // end of a search is no place where draws are.
 
@@ -268,8 +268,8 @@ func (p *problem) besides(ctx context.Context, r *Result) error {
 	}
 	if len(r.Modes) > 0 {
 		r.notef("searches came to a density that is high and narrow, as it is where the width of a population goes to "+
-			"zero: at %s, with about %.2g of the mass of what they passed on the way; that is no mode, and chains begin "+
-			"on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].bound))
+			"zero: at %s, with about %.2g of the mass of what they passed on the way; that is no mode, and chains "+
+			"begin on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].bound))
 	}
 	r.Modes = nil
 	return nil

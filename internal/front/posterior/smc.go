@@ -172,15 +172,15 @@ func (p *problem) concludePopulations(r *Result) {
 	more := fmt.Sprintf("--sample.draws=%d", 4*s.Draws)
 	w := p.worth(r)
 	if len(w.apart) > 0 {
-		r.partial("R-hat of %s is up to %.3g (at most 1.01): populations do not agree, as where parts of the posterior "+
-			"have few particles on the way; take more of them: %s", several(w.apart), w.worst, more)
+		r.partial("R-hat of %s is up to %.3g (at most 1.01): populations do not agree, as where parts of the "+
+			"posterior have few particles on the way; take more of them: %s", several(w.apart), w.worst, more)
 	}
 	p.concludeFew(r, &w)
 	if s.Chains < 2 {
 		r.partial("one population says nothing of how far it is to be trusted: --sample.chains=4")
 	} else if !(r.Evidence.Error <= mostError) {
-		r.partial("the logarithm of the evidence differs between populations: its standard error is %.2g (at most %g); "+
-			"take more particles: %s", r.Evidence.Error, mostError, more)
+		r.partial("the logarithm of the evidence differs between populations: its standard error is %.2g (at most %g)"+
+			"; take more particles: %s", r.Evidence.Error, mostError, more)
 	}
 	least, families := 1.0, float64(s.Draws)
 	for _, x := range r.Populations {
@@ -190,13 +190,13 @@ func (p *problem) concludePopulations(r *Result) {
 		r.partial("particles hardly move at a temperature (acceptance %.2g): they stay where they began", least)
 	}
 	if families < 20 {
-		r.partial("all %d particles of a population descend from about %.0f at its beginning: take more: %s", s.Draws, families,
-			more)
+		r.partial("all %d particles of a population descend from about %.0f at its beginning: take more: %s", s.Draws,
+			families, more)
 	}
 	for i := range r.Modes {
 		if m := &r.Modes[i]; m.Draws == 0 && m.Weight >= 0.01 {
-			r.partial("a search found a mode at %s, with about %.2g of the mass by Laplace's method, where no particle "+
-				"came: take more: %s", p.point(m.At), m.Weight, more)
+			r.partial("a search found a mode at %s, with about %.2g of the mass by Laplace's method, where no "+
+				"particle came: take more: %s", p.point(m.At), m.Weight, more)
 		}
 	}
 	if heavy := r.heavy(); heavy > 1 {
