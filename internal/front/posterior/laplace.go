@@ -183,6 +183,6 @@ func (p *problem) concludeApproximation(r *Result) {
 		return
 	}
 	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right as far "+
-		"as the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go unseen; "+
-		"chains (--sample.method=nuts) see more", r.K, draws.GoodK(total), r.Effective, total)
+		"as the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go "+
+		"unseen; chains (--sample.method=nuts) see more", r.K, draws.GoodK(total), r.Effective, total)
 }

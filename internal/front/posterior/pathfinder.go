@@ -15,9 +15,9 @@ import (
 )
 
 // Pathfinder (L. Zhang, B. Carpenter, A. Gelman, A. Vehtari, JMLR 23:306, 2022): a search by L-BFGS knows at each of
-// its points a covariance, and so a normal distribution. Of all that a search passes, the one whose evidence lower bound is
-// largest is kept. It may lie before the end: where a density has a pole, or a wide part beside a high narrow one, the
-// end of a search is no place where draws are.
+// its points a covariance, and so a normal distribution. Of all that a search passes, the one whose evidence lower
+// bound is largest is kept. It may lie before the end: where a density has a pole, or a wide part beside a high narrow
+// one, the end of a search is no place where draws are.
 
 // spot is a point of a search.
 type spot struct {
