@@ -33,10 +33,11 @@ var sample = Block{
 				"prior",
 		},
 		{
-			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
-			Doc: "`nuts`, the default: Markov chains by the No-U-Turn sampler; `laplace`: normal distributions " +
-				"at the modes, reweighted, with a number (Pareto's k) that says whether the weights can be " +
-				"trusted",
+			Key: "method", Kind: Word, Words: []string{"nuts", "smc", "pathfinder", "laplace"}, Default: "nuts",
+			Doc: "`nuts`, the default: Markov chains by the No-U-Turn sampler; `smc`: populations of particles, " +
+				"tempered from the prior to the posterior, for several modes and for the evidence; `laplace` and " +
+				"`pathfinder`: normal distributions at the modes, or on the way to them, reweighted, with a number " +
+				"(Pareto's k) that says whether the weights can be trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",

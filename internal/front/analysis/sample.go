@@ -52,6 +52,7 @@ var sample = &Row{
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
 		{"odes sample model.ode --draw trace --draw pairs=p.svg", "with pictures"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
+		{"odes sample model.ode --sample.method=smc", "several modes, and the evidence"},
 		{"odes sample model.ode --resume chains --draws 4000", "go on after Ctrl-C, or with more draws"},
 	},
 	Pictures: samplePictures,
@@ -220,8 +221,14 @@ func sampleTables(r *posterior.Result, programs bool) *report.Tables {
 	fact("gradients", float64(r.Gradients))
 	if s.Method == "nuts" {
 		fact("divergences", float64(r.Divergences))
-	} else {
+	}
+	if r.Effective > 0 {
 		fact("Pareto k", r.K)
+		fact("effective by weights", math.Round(r.Effective))
+	}
+	if r.Evidence != nil {
+		fact("log evidence", r.Evidence.Log)
+		fact("its standard error", r.Evidence.Error)
 	}
 	if r.Trust != nil {
 		fact("solver: sd of log weights", r.Trust.Sd)
@@ -480,6 +487,11 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		Sd     number `json:"sd_log_weight"`
 		Shift  number `json:"shift"`
 	}
+	type evidence struct {
+		Log         number   `json:"log"`
+		Error       number   `json:"error"`
+		Populations []number `json:"populations,omitempty"`
+	}
 	type warning struct {
 		Level   string `json:"level"`
 		Code    string `json:"code"`
@@ -514,6 +526,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		Rejections  map[string]int `json:"rejections"`
 		EBFMI       []number       `json:"e_bfmi"`
 		K           number         `json:"pareto_k"`
+		Evidence    *evidence      `json:"evidence,omitempty"`
 		Modes       []mode         `json:"modes"`
 		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
@@ -528,6 +541,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		map[string]int{},
 		[]number{},
 		number(r.K),
+		nil,
 		[]mode{},
 		[]wall{},
 		nil, nil, number(r.Seconds),
@@ -571,6 +585,12 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 			chains = append(chains, c+1)
 		}
 		out.Modes = append(out.Modes, mode{named(m.At), number(m.Weight), chains, m.Draws, named(m.Mean), named(m.Sd)})
+	}
+	if e := r.Evidence; e != nil {
+		out.Evidence = &evidence{Log: number(e.Log), Error: number(e.Error)}
+		for _, x := range r.Populations {
+			out.Evidence.Populations = append(out.Evidence.Populations, number(x.Evidence))
+		}
 	}
 	for i := range r.Walls {
 		w := &r.Walls[i]

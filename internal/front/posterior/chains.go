@@ -87,8 +87,11 @@ func orInterrupted(ctx context.Context, err error) error {
 }
 
 // scale is L of the first metric of a chain that begins at a mode; nil for the sizes of the coordinates.
-func (p *problem) scale(r *Result, mode int) []float64 {
+func (p *problem) scale(r *Result, mode, chain int) []float64 {
 	n := p.size()
+	if mode < 0 && len(p.paths) > 0 {
+		return p.paths[chain%len(p.paths)].best.scale
+	}
 	if p.settings.Metric == "hessian" && mode >= 0 {
 		return r.Modes[mode].scale
 	}

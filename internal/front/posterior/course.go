@@ -89,7 +89,7 @@ func (c *course) firstOptions() nuts.Options {
 	p, s := c.p, &c.p.settings
 	o := nuts.Options{
 		Seed: s.Seed, Chain: c.number, Warmup: s.Warmup, Target: s.Target, Depth: s.Depth, Metric: metrics[s.Metric],
-		Scale: p.scale(c.result, c.kept.Mode),
+		Scale: p.scale(c.result, c.kept.Mode, c.number),
 	}
 	if o.Metric == nuts.Shrunk && c.kept.Mode < 0 {
 		o.Metric = nuts.Dense

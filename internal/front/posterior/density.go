@@ -116,6 +116,43 @@ func (e *evaluator) density(ctx context.Context, q, g []float64) (float64, error
 	return lp, nil
 }
 
+// height is the logarithm of the density without its slopes, which costs less: minus infinity where there is none.
+func (e *evaluator) height(ctx context.Context, q []float64) (float64, error) {
+	none := math.Inf(-1)
+	if err := e.move(q); err != nil {
+		return none, nil
+	}
+	to := make([]float64, 1+len(e.p.constraints))
+	err := e.runner.Set(e.set...)
+	if err == nil {
+		_, err = e.runner.Values(ctx, to)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil:
+		if err = rejected(err); isRejection(err) {
+			return none, nil
+		}
+		return 0, err
+	}
+	for i, x := range to[1:] {
+		relation := e.p.constraints[i].Relation
+		if math.IsNaN(x) || relation == "<=" && x > 0 || relation == ">=" && x < 0 {
+			return none, nil
+		}
+	}
+	lp := -to[0]
+	for i := range q {
+		_, _, _, log, _, _ := e.p.coords[i].place(q[i])
+		lp += log
+	}
+	if lp-lp != 0 {
+		return none, nil
+	}
+	return lp, nil
+}
+
 // run runs the model at q.
 func (e *evaluator) run(ctx context.Context, q []float64, r **odes.Runner) (*odes.Sensitivities, error) {
 	if err := e.move(q); err != nil {

@@ -19,6 +19,8 @@ func (p *problem) judge(r *Result) {
 		a := Param{Name: p.names[c.variable], Index: c.index, Label: c.name, Unit: c.unit, Summary: draws.Summarise(x)}
 		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = draws.MCSEQuantile(x, 0.05), draws.MCSEQuantile(x, 0.5),
 			draws.MCSEQuantile(x, 0.95)
+		lost := r.remember(&a.Summary, i)
+		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = lost*a.MCSEQ5, lost*a.MCSEMedian, lost*a.MCSEQ95
 		if c.prior != nil {
 			a.Prior = c.prior.Quantile
 		}
@@ -193,12 +195,7 @@ func (p *problem) conclude(r *Result) {
 	if r.Interrupted {
 		r.partial("interrupted: there are %d draws of %d", total, s.Chains*s.Draws)
 	}
-	if s.Method != "nuts" {
-		p.concludeApproximation(r)
-	} else {
-		p.concludeChains(r, total)
-		r.concludeWalls()
-	}
+	methods[s.Method].conclude(p, r)
 	if t := r.Trust; t != nil {
 		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)
 		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)
@@ -216,25 +213,46 @@ func (p *problem) conclude(r *Result) {
 	}
 }
 
-func (p *problem) concludeChains(r *Result, total int) {
-	s := &r.Settings
-	var apart, few, still []string
-	worst, fewest := 1.0, math.Inf(1)
+// worth is what R-hat and effective draws say.
+type worth struct {
+	apart, few, still []string // params
+	worst, fewest     float64  // R-hat, and effective draws
+}
+
+func (p *problem) worth(r *Result) worth {
+	w := worth{worst: 1, fewest: math.Inf(1)}
 	for i := range r.Params {
 		a := &r.Params[i]
 		switch least := min(a.BulkESS, a.TailESS); {
 		case math.IsNaN(a.RHat):
-			still = append(still, a.Text())
+			w.still = append(w.still, a.Text())
 		case a.RHat >= 1.01:
-			apart = append(apart, a.Text())
-			worst = max(worst, a.RHat)
-		case least < float64(50*s.Chains):
-			few = append(few, a.Text())
-			fewest = min(fewest, least)
+			w.apart = append(w.apart, a.Text())
+			w.worst = max(w.worst, a.RHat)
+		case least < float64(50*r.Settings.Chains):
+			w.few = append(w.few, a.Text())
+			w.fewest = min(w.fewest, least)
 		}
 	}
+	return w
+}
+
+// concludeFew says which params have too few effective draws.
+func (p *problem) concludeFew(r *Result, w *worth) {
+	if len(w.few) > 0 {
+		r.partial("%s: only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d",
+			several(w.few), w.fewest, r.Draws(), p.enough(w.fewest))
+	}
+	if len(w.still) > 0 && !r.Interrupted {
+		r.partial("nothing can be told of %s: draws are too few, or never moved", several(w.still))
+	}
+}
+
+func (p *problem) concludeChains(r *Result) {
+	s, total := &r.Settings, r.Draws()
+	w := p.worth(r)
 	heavy := r.heavy()
-	if len(apart) > 0 {
+	if len(w.apart) > 0 {
 		what := "chains have not come to the same distribution"
 		advice := fmt.Sprintf("draw longer (--sample.warmup=%d --sample.draws=%d), and look at what the params that "+
 			"differ have in common", 2*s.Warmup, 4*s.Draws)
@@ -243,7 +261,7 @@ func (p *problem) concludeChains(r *Result, total int) {
 			advice = "take the numbers of each mode (modes in the table), not those of all chains together, whose " +
 				"shares are an accident; a prior, or an order of the params, may say which mode is meant"
 		}
-		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(apart), worst, what, advice)
+		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(w.apart), w.worst, what, advice)
 	} else if heavy > 1 {
 		r.notef("the posterior has %d modes, which chains jump between: see modes", heavy)
 	}
@@ -254,13 +272,7 @@ func (p *problem) concludeChains(r *Result, total int) {
 	if heavy > s.Chains {
 		r.warnf("there are %d modes and %d chains: --sample.chains=%d", heavy, s.Chains, 2*heavy)
 	}
-	if len(few) > 0 {
-		r.partial("%s: only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d", several(few),
-			fewest, total, p.enough(fewest))
-	}
-	if len(still) > 0 && !r.Interrupted {
-		r.partial("nothing can be told of %s: draws are too few, or never moved", several(still))
-	}
+	p.concludeFew(r, &w)
 	if r.Divergences > 0 {
 		text := fmt.Sprintf("%s diverged: steps are too long for a part of the posterior, which draws then leave out; "+
 			"shorten them (--sample.target=%s), or, where params belong to a population, write them as mu + tau*eta "+
@@ -281,6 +293,16 @@ func (p *problem) concludeChains(r *Result, total int) {
 		r.warnf("E-BFMI is %.2g (at least 0.3): tails are seldom reached; a prior that holds the widths of "+
 			"populations, or other coordinates, help", slices.Min(low))
 	}
+	r.concludeFailures()
+	if p.settings.Metric == "hessian" && len(r.Modes) == 0 {
+		r.warnf("no mode was found, as with params of a population whose width can be zero: chains learned their " +
+			"metric from draws alone, as --sample.metric=dense does")
+	}
+	r.concludeWalls()
+}
+
+// concludeFailures says that runs failed near the draws.
+func (r *Result) concludeFailures() {
 	failed := 0
 	var causes []string
 	for _, x := range r.Rejections {
@@ -291,13 +313,9 @@ func (p *problem) concludeChains(r *Result, total int) {
 			}
 		}
 	}
-	if failed*200 > total {
+	if failed*200 > r.Draws() {
 		r.warnf("runs failed near where draws are, and what lies behind is left out: %s; see what odes run says there",
 			strings.Join(causes, ", "))
-	}
-	if p.settings.Metric == "hessian" && len(r.Modes) == 0 {
-		r.warnf("no mode was found, as with params of a population whose width can be zero: chains learned their " +
-			"metric from draws alone, as --sample.metric=dense does")
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"odes.dev/odes/internal/base/nuts"
 )
 
-// normal is a normal distribution of coordinates, with its share of a mixture.
+// normal is a normal distribution of coordinates, with its share of a mixture. With freedom it is Student's, of as many
+// degrees, whose tails are heavier.
 type normal struct {
 	mean, scale []float64 // scale is L[n][n]
 	share       float64
+	freedom     int
 }
 
 // log returns the logarithm of the density at q, without the share and without powers of 2π.
@@ -25,54 +27,85 @@ func (d *normal) log(q []float64) float64 {
 		y[i] = q[i] - d.mean[i]
 	}
 	nuts.Whiten(d.scale, y)
-	s := 0.0
+	s, square := 0.0, 0.0
 	for i, v := range y {
-		s -= float64(v*v/2) + elem.Log(d.scale[i*n+i])
+		square += float64(v * v)
+		s -= elem.Log(d.scale[i*n+i])
 	}
-	return s
+	if d.freedom == 0 {
+		return s - square/2
+	}
+	half, more := float64(d.freedom)/2, float64(n)/2
+	return s + elem.Lgamma(half+more) - elem.Lgamma(half) - float64(more*elem.Log(half)) -
+		float64((half+more)*elem.Log1p(square/float64(d.freedom)))
 }
 
-// approximate draws from a mixture of normal distributions, and reweights.
-func (p *problem) approximate(ctx context.Context, r *Result) error {
+// draw returns a draw.
+func (d *normal) draw(random *elem.Rand) []float64 {
+	n := len(d.mean)
+	q, z := slices.Clone(d.mean), make([]float64, n)
+	for i := range z {
+		z[i] = random.Norm()
+	}
+	if d.freedom > 0 {
+		square := 0.0
+		for range d.freedom {
+			x := random.Norm()
+			square += float64(x * x)
+		}
+		longer := math.Sqrt(float64(d.freedom) / square)
+		for i := range z {
+			z[i] = float64(z[i] * longer)
+		}
+	}
+	for i := range n {
+		for j := range i + 1 {
+			q[i] += float64(d.scale[i*n+j] * z[j])
+		}
+	}
+	return q
+}
+
+// laplace draws from normal distributions at the modes.
+func (p *problem) laplace(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, m := range r.Modes {
-		parts = append(parts, normal{m.q, m.scale, m.Weight})
+		parts = append(parts, normal{mean: m.q, scale: m.scale, share: m.Weight})
 	}
 	if len(parts) == 0 {
 		return errors.New("no mode of the posterior was found, around which it could be approximated; " +
 			"--sample.method=nuts needs none")
 	}
+	return p.approximate(ctx, r, parts)
+}
+
+// approximate draws from a mixture of normal distributions, and reweights.
+//
+// A fifth of the draws are from distributions with heavier tails: where those of the posterior are heavier than normal
+// ones, few draws of a normal distribution come there, with large weights.
+func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) error {
+	const heavy, freedom = 0.2, 4
+	for _, x := range slices.Clone(parts) {
+		parts = append(parts, normal{x.mean, x.scale, heavy * x.share, freedom})
+	}
+	for i := range len(parts) / 2 {
+		parts[i].share *= 1 - heavy
+	}
 	n, s := len(p.coords), &r.Settings
 	total := s.Chains * s.Draws
-	points, weights := make([][]float64, total), make([]float64, total)
+	points, heights, weights := make([][]float64, total), make([]float64, total), make([]float64, total)
 	p.told.begin("runs", total)
-	counts := make([]int, s.Chains)
 	err := p.each(s.Chains, func(e *evaluator, chain int) error {
-		before := e.n
-		defer func() { counts[chain] = e.n - before }()
 		random := elem.NewRand(s.Seed*0xbf58476d1ce4e5b9 + uint64(chain))
-		g := make([]float64, n)
 		for k := chain * s.Draws; k < (chain+1)*s.Draws; k++ {
 			u, part := random.Float64(), 0
 			for part < len(parts)-1 && u >= parts[part].share {
 				u -= parts[part].share
 				part++
 			}
-			q := slices.Clone(parts[part].mean)
-			z := make([]float64, n)
-			for i := range z {
-				z[i] = random.Norm()
-			}
-			for i := range n {
-				for j := range i + 1 {
-					q[i] += float64(parts[part].scale[i*n+j] * z[j])
-				}
-			}
-			lp, err := e.density(ctx, q, g)
-			switch {
-			case isRejection(err):
-				lp = math.Inf(-1)
-			case err != nil:
+			q := parts[part].draw(random)
+			lp, err := e.height(ctx, q)
+			if err != nil {
 				return err
 			}
 			most := math.Inf(-1)
@@ -85,16 +118,13 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 			for _, x := range logs {
 				sum += elem.Exp(x - most)
 			}
-			points[k], weights[k] = q, lp-most-elem.Log(sum)
+			points[k], heights[k], weights[k] = q, lp, lp-most-elem.Log(sum)
 			p.told.step(1)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
-	}
-	for _, c := range counts {
-		r.Gradients += c
 	}
 	// Weights of nothing are not the tail whose shape k is.
 	var some []int
@@ -111,20 +141,26 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 	if r.K = k; slices.Max(logs)-slices.Min(logs) < 0.2 { // of nearly equal weights, the tail says nothing
 		r.K = 0
 	}
-	sums, sum := make([]float64, len(smooth)), 0.0
+	sums, sum, squares := make([]float64, len(smooth)), 0.0, 0.0
 	for i, x := range smooth {
-		sum += elem.Exp(x)
+		w := elem.Exp(x)
+		sum += w
+		squares += float64(w * w)
 		sums[i] = sum
 	}
-	random := elem.NewRand(s.Seed*0x94d049bb133111eb + 1)
+	r.Effective = min(float64(sum*sum)/squares, float64(len(logs)))
+	r.Evidence = evidenceOf(logs, total, n, r.Effective)
+	// One number draws all, and equal ones stand side by side, where autocorrelations see them.
+	u, kept := elem.NewRand(s.Seed*0x94d049bb133111eb+1).Float64(), 0
 	r.Chains = make([]Chain, s.Chains)
 	for c := range r.Chains {
 		chain := &r.Chains[c]
 		chain.Mode, chain.Values = -1, make([][]float64, n)
 		for range s.Draws {
-			at, _ := slices.BinarySearch(sums, random.Float64()*sums[len(sums)-1])
-			at = min(at, len(some)-1)
-			chain.add(p.values(points[some[at]]), &nuts.Draw{LogP: logs[at]})
+			at, _ := slices.BinarySearch(sums, (float64(kept)+u)/float64(total)*sums[len(sums)-1])
+			kept++
+			k := some[min(at, len(some)-1)]
+			chain.add(p.values(points[k]), &nuts.Draw{LogP: heights[k]})
 		}
 	}
 	return nil
@@ -132,8 +168,21 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 
 // concludeApproximation says what draws of an approximation are worth.
 func (p *problem) concludeApproximation(r *Result) {
-	if good := draws.GoodK(r.Draws()); !(r.K <= good) {
+	total := r.Draws()
+	if good := draws.GoodK(total); !(r.K <= good) {
 		r.partial("Pareto's k is %.2g (at most %.2g): the posterior is not near the approximation, and weights do not "+
 			"mend that; draw by chains (--sample.method=nuts)", r.K, good)
+		return
 	}
+	w := p.worth(r)
+	if len(w.apart) > 0 {
+		r.partial("R-hat of %s is up to %.3g (at most 1.01): a few large weights rule the draws; draw more: "+
+			"--sample.draws=%d", several(w.apart), w.worst, 4*r.Settings.Draws)
+	}
+	if p.concludeFew(r, &w); r.Status != "ok" {
+		return
+	}
+	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right as far "+
+		"as the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go "+
+		"unseen; chains (--sample.method=nuts) see more", r.K, draws.GoodK(total), r.Effective, total)
 }

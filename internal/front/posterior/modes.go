@@ -88,7 +88,13 @@ func (p *problem) search(ctx context.Context, e *evaluator, q []float64) (*Mode,
 	if err != nil || found.Status == optim.Unbounded || found.Status == optim.Failed {
 		return nil, nil
 	}
-	m := &Mode{q: slices.Clone(found.X), Found: 1}
+	return p.mode(ctx, e, slices.Clone(found.X))
+}
+
+// mode returns the mode at q; nil where there is none.
+func (p *problem) mode(ctx context.Context, e *evaluator, q []float64) (*Mode, error) {
+	n, sizes := len(q), p.sizes()
+	m := &Mode{q: q, Found: 1}
 	g := make([]float64, n)
 	lp, h, err := e.curvature(ctx, m.q, g)
 	if isRejection(err) {
@@ -186,6 +192,12 @@ func (p *problem) findModes(ctx context.Context, r *Result) error {
 	for _, c := range counts {
 		r.Gradients += c
 	}
+	p.gather(r, found)
+	return p.besides(ctx, r)
+}
+
+// gather lists the modes that searches found, each once.
+func (p *problem) gather(r *Result, found []*Mode) {
 	var modes []*Mode
 	for _, m := range found {
 		if m == nil {
@@ -223,7 +235,6 @@ func (p *problem) findModes(ctx context.Context, r *Result) error {
 			r.Modes = append(r.Modes, *m)
 		}
 	}
-	return nil
 }
 
 // heavy is how many modes have enough mass for a chain to begin there. They are the first.
@@ -247,6 +258,9 @@ func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result)
 	if heavy := r.heavy(); heavy > 0 {
 		mode = chain % heavy
 		centre, scale = r.Modes[mode].q, r.Modes[mode].scale
+	} else if len(p.paths) > 0 {
+		x := &p.paths[chain%len(p.paths)].best
+		centre, scale = x.mean, x.scale
 	}
 	q, g := make([]float64, n), make([]float64, n)
 	spread := 1.0

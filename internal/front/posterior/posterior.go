@@ -54,7 +54,10 @@ type Result struct {
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
 	Bent        bool      // chains moved in coordinates that are bent: see nuts.Warp
-	K           float64   // Pareto's k of the weights of laplace; NaN for chains
+	K           float64   // Pareto's k of the weights of laplace and pathfinder; NaN for others
+	Effective   float64   // draws that those weights leave
+	Evidence    *Evidence // nil for chains
+	Populations []Tempered
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
@@ -131,7 +134,8 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	}
 	r := &Result{Status: "ok", Settings: p.settings, K: nan}
 	p.warn(r)
-	if err := p.findModes(ctx, r); err != nil {
+	method := methods[p.settings.Method]
+	if err := method.seek(p, ctx, r); err != nil {
 		return nil, err
 	}
 	if p.settings.Random == "draw" {
@@ -142,13 +146,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if p.opts.Keep != nil && p.settings.Method != "nuts" {
 		return nil, fmt.Errorf("%w: method = %s has none", ErrNoChains, p.settings.Method)
 	}
-	switch p.settings.Method {
-	case "nuts":
-		err = p.chains(ctx, r)
-	default:
-		err = p.approximate(ctx, r)
-	}
-	if err != nil {
+	if err := method.draw(p, ctx, r); err != nil {
 		return nil, err
 	}
 	p.judge(r)
@@ -166,6 +164,20 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	p.conclude(r)
 	r.Seconds = time.Since(began).Seconds()
 	return r, nil
+}
+
+// method is a way to draw.
+type method struct {
+	seek     func(p *problem, ctx context.Context, r *Result) error // finds modes
+	draw     func(p *problem, ctx context.Context, r *Result) error
+	conclude func(p *problem, r *Result) // says what draws are worth
+}
+
+var methods = map[string]method{
+	"nuts":       {(*problem).findModes, (*problem).chains, (*problem).concludeChains},
+	"laplace":    {(*problem).findModes, (*problem).laplace, (*problem).concludeApproximation},
+	"pathfinder": {(*problem).findPaths, (*problem).pathfinder, (*problem).concludeApproximation},
+	"smc":        {(*problem).findModes, (*problem).populations, (*problem).concludePopulations},
 }
 
 // workers returns how many goroutines to use.

@@ -26,6 +26,7 @@ type problem struct {
 	idle        chan *evaluator
 	told        progress
 	flat        []string // params without a prior that have no end on a side
+	paths       []path   // that searches of Pathfinder found
 	random      *effects // that are drawn, behind the coordinates; nil for none
 	rtol        float64
 }
