@@ -66,7 +66,7 @@ type Record struct {
 	steps  []solvers.Step
 	gaps   []gap
 
-	deepest int // order up to which stops are followed
+	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   []stop
 	tau     []float64 // the delays of the run, NaN for those that move
 	walks
@@ -124,7 +124,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1}), r.stops[:0]
-	r.deepest = max(info.Order, 1)
+	r.deepest = max(info.Order, info.DenseOrder, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
