@@ -1,6 +1,7 @@
 package lag
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -352,16 +353,17 @@ type leap struct{ gap, delay int }
 // leaps returns the images of jumps that are at t.
 func leapsAt(x *Worker, t float64) (list []leap) {
 	r := x.rec
-	for j := range r.gaps {
-		if !r.gaps[j].jump {
-			continue
-		}
-		for i, tau := range r.tau {
-			if math.Abs(r.gaps[j].t+tau-t) <= near(t, tau) {
+	for i, tau := range r.tau {
+		tol := near(t, tau)
+		from, to := r.gapsFrom(func(g gap) bool { return g.t+tau-t >= -tol }),
+			r.gapsFrom(func(g gap) bool { return g.t+tau-t > tol })
+		for j := from; j < to; j++ {
+			if r.gaps[j].jump {
 				list = append(list, leap{j, i})
 			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b leap) int { return cmp.Compare(a.gap, b.gap) })
 	return list
 }
 
@@ -410,10 +412,7 @@ func (x *Worker) Jumped(after int, td []float64) {
 	for len(x.times) < len(x.rec.gaps) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
-	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after != after {
-			continue
-		}
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
 		copy(x.times[j], td)
 		for len(x.sets) < j+2 {
 			x.sets = append(x.sets, nil)
@@ -447,11 +446,9 @@ func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 
 // Jump implements sens.PastPuller.
 func (x *Worker) Jump(after int, tb []float64) {
-	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after == after {
-			add(tb, x.times[j])
-			clear(x.times[j])
-			unhold(x, j)
-		}
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+		add(tb, x.times[j])
+		clear(x.times[j])
+		unhold(x, j)
 	}
 }

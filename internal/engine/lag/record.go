@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
@@ -45,13 +46,6 @@ type gap struct {
 	d     []float64
 }
 
-// stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
-// what reads the state jumps one order lower.
-type stop struct {
-	t     float64
-	order int
-}
-
 // Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
 type Record struct {
 	n, q   int // states and quadratures
@@ -67,7 +61,7 @@ type Record struct {
 	gaps   []gap
 
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
-	stops   []stop
+	stops   stops
 	tau     []float64 // the delays of the run, NaN for those that move
 	walks
 }
@@ -123,7 +117,8 @@ func places(list []*model.Symbol) map[*model.Symbol]int {
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
-	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1}), r.stops[:0]
+	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	r.stops.opens(len(r.delays))
 	r.deepest = max(info.Order, info.DenseOrder, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
@@ -191,32 +186,23 @@ func (r *Record) follow(t float64, order int) {
 	if order++; !r.followed(order) {
 		return
 	}
-	for _, tau := range r.tau {
-		if tau != tau {
-			continue
+	for i, tau := range r.tau {
+		if tau == tau {
+			r.stops.enter(i, tau, stop{t + tau, order})
 		}
-		s := stop{t + tau, order}
-		tol := near(s.t, tau)
-		i, _ := slices.BinarySearchFunc(r.stops, s.t-tol, func(s stop, t float64) int { return cmp.Compare(s.t, t) })
-		if i < len(r.stops) && r.stops[i].t <= s.t+tol {
-			r.stops[i].order = min(r.stops[i].order, order)
-			continue
-		}
-		r.stops = slices.Insert(r.stops, i, s)
 	}
 }
 
 // next returns the next stop behind t.
 func (r *Record) next(t float64) float64 {
-	for len(r.stops) > 0 && r.stops[0].t <= t+near(t, t-r.start) {
-		s := r.stops[0]
-		r.stops = r.stops[1:]
+	for {
+		s := r.stops.first(r.tau)
+		if !(s.t <= t+near(t, t-r.start)) {
+			return s.t
+		}
+		r.stops.drop(s, r.tau)
 		r.follow(s.t, s.order)
 	}
-	if len(r.stops) == 0 {
-		return math.Inf(1)
-	}
-	return r.stops[0].t
 }
 
 // longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
@@ -249,6 +235,16 @@ func (r *Record) parts(t float64, jump bool, order int) {
 		return
 	}
 	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, set: r.gaps[len(r.gaps)-1].set})
+}
+
+// gapsFrom returns the first gap of which is is true, as it is of all behind it.
+func (r *Record) gapsFrom(is func(g gap) bool) int {
+	return sort.Search(len(r.gaps), func(j int) bool { return is(r.gaps[j]) })
+}
+
+// gapsBehind returns the first gap at the end of a step, or behind that.
+func (r *Record) gapsBehind(step int) int {
+	return r.gapsFrom(func(g gap) bool { return g.after >= step })
 }
 
 // changes reports whether any discrete that is read later differs in d from what it was.

@@ -115,8 +115,9 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
-	if broke = len(r.stops) > 0 && r.stops[0].t <= s.T1+near(s.T1, s.T1-r.start); broke {
-		r.parts(s.T1, false, r.stops[0].order)
+	first := r.stops.first(r.tau)
+	if broke = first.t <= s.T1+near(s.T1, s.T1-r.start); broke {
+		r.parts(s.T1, false, first.order)
 	}
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
