@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sort"
 
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 )
@@ -50,6 +51,7 @@ type gap struct {
 type Record struct {
 	n, q   int // states and quadratures
 	lags   int // elements of lags, behind the states
+	list   []system.Lag
 	reads  []read
 	delays []source // in the order of the first reads
 	moving int      // elements of delays that move
@@ -71,22 +73,15 @@ func NewRecord(m *model.Model) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
-	r := &Record{spans: m.Lags}
-	states, discretes, moving := places(m.States), places(m.Discretes), places(model.MovingDelays(m.Lags))
+	r := &Record{spans: m.Lags, list: system.Lags(m)}
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}
-	for _, l := range m.Lags {
-		x := read{from: states[l.State], len: l.State.Type.Shape.Size(), to: r.n + r.lags}
-		if x.discrete = l.State.Kind == model.DiscreteSymbol; x.discrete {
-			x.from = discretes[l.State]
+	for _, l := range r.list {
+		x := read{
+			from: l.From, len: l.Len, to: l.To, n: l.Copies, past: l.Of.Past, discrete: l.Discrete,
 		}
-		x.n = l.Delay.Type.Shape.Size()
-		x.past = l.Past
-		s := source{discretes[l.Delay], l.Moves}
-		if s.moves {
-			s.at = moving[l.Delay]
-		}
+		s := source{l.Delay, l.Of.Moves}
 		if x.first = slices.Index(r.delays, s); x.first < 0 {
 			x.first = len(r.delays)
 			for range x.n {
@@ -101,16 +96,6 @@ func NewRecord(m *model.Model) *Record {
 	}
 	r.tau = make([]float64, len(r.delays))
 	return r
-}
-
-// places returns where symbols lie in their vector.
-func places(list []*model.Symbol) map[*model.Symbol]int {
-	out, at := map[*model.Symbol]int{}, 0
-	for _, s := range list {
-		out[s] = at
-		at += s.Type.Shape.Size()
-	}
-	return out
 }
 
 // opens begins the record of a run by a method with info from y at t, with discretes d.

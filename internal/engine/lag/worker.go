@@ -316,5 +316,13 @@ func (x *Worker) pointed(pt *sens.Point) *sens.Point {
 	p := &x.point.Point
 	*p = *pt
 	p.Yp, p.Ym = x.extend(pt.T, pt.Yp, x.y), x.extend(pt.T, pt.Ym, x.ym)
+	if x.rests(&pt.Site) {
+		system.Extended(x.rec.list, pt.Yp, pt.Dp, p.Yp, 1)
+	}
 	return p
+}
+
+// rests reports whether a site is the steady state behind the run, the past of which is what it is itself.
+func (x *Worker) rests(s *sens.Site) bool {
+	return s.Kind == sens.SiteEvent && x.w.Moment(s.Firing.Event) == system.AfterEnd
 }

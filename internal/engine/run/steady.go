@@ -33,6 +33,9 @@ func (r *Run) seeksSteady() error {
 		return l.Err()
 	}
 	r.problem.Jacobian = true
+	if r.reading.past != nil {
+		r.problem.GoesOn = r.goOn
+	}
 	o := &r.problem.Steady
 	o.Way, o.Tol = s.Steady, s.SteadyTol
 	o.RTol, o.ATol = s.Solver.RTol, s.Absolute(nil)

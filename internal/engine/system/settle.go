@@ -22,6 +22,7 @@ type settling struct {
 	ctx    context.Context // of the run that asks for them; nil where it does not end early
 	plan   *steady.Plan
 	worker *Worker
+	past   *present  // in place of worker, of a model that reads its past
 	found  []settled // the last few
 	flowed int       // steps of integrations of derivatives at steady states, of this run
 	orbit  *cycle    // the last periodic one
@@ -249,7 +250,11 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 		}
 	}
 	if s.worker == nil {
-		k, err := p.Kit(1, Values, false)
+		lanes, dir := 1, Values
+		if len(p.Model.Checked.Lags) > 0 {
+			lanes, dir = 8, Push
+		}
+		k, err := p.Kit(lanes, dir, false)
 		if err != nil {
 			s.err = err
 			return nil, err
@@ -260,7 +265,12 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 			return nil, err
 		}
 		s.worker = p.Worker(k)
-		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws)
+		places := p.places()
+		if len(p.Model.Checked.Lags) > 0 {
+			s.past = newPresent(s.worker)
+			places = s.past.places
+		}
+		s.plan = steady.NewPlan(p.Model.layout.nY, places, laws)
 	}
 	state, err := p.search(at, t, y, d)
 	if s.err = err; err != nil {

@@ -213,7 +213,8 @@ func (p *Problem) Rested() bool {
 // begin returns the rest that a search at a moment begins at; nil for an ordinary search.
 func (s *settling) begin(p *Problem, at Moment, d []float64) *rest {
 	r := &s.rests[at]
-	if !p.Warm || r.state == nil || r.state.Fired || p.Steady.Way == steady.Run || len(r.state.D) != len(d) {
+	if !p.Warm || s.past != nil || r.state == nil || r.state.Fired || p.Steady.Way == steady.Run ||
+		len(r.state.D) != len(d) {
 		return nil
 	}
 	return r
@@ -241,7 +242,13 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 			o.From = q.from.Y
 		}
 		s.worker.refresh()
-		state, err := steady.Find(s.context(), s.worker, s.plan, t, y, d, o)
+		var state *steady.State
+		var err error
+		if s.past != nil {
+			state, err = p.restOfPast(t, y, d, o)
+		} else {
+			state, err = steady.Find(s.context(), s.worker, s.plan, t, y, d, o)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -109,7 +109,7 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	w.EnterPush(dd)
 	clear(r.moves)
 	clear(r.time)
-	w.Push(t, r.of.Y, r.time, r.moves, r.rates)
+	w.restPush(t, r, dd, r.rates)
 	rates := r.rates[:len(yd)]
 	if r.flow == nil {
 		r.linear.Push(rates, yd, w.lanes)
@@ -137,8 +137,8 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 		spoil(rates)
 	}
 	w.Visit(-1)
-	w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
 	copy(r.db, db)
+	w.restPull(t, r, r.rates, r.db)
 	w.Leave(r.db)
 	w.Enter(dm, r.modes)
 	return r.yb, r.db
