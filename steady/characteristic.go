@@ -216,7 +216,9 @@ func (c *collocation) roots(m int) *Spectrum {
 	if len(s.Values) == 0 {
 		return nil
 	}
-	s.vector = func(k int) func(i int) float64 { return func(i int) float64 { return cmplx.Abs(vectors[k][i]) } }
+	s.vector = func(k int) func(i int) float64 {
+		return func(i int) float64 { return cmplx.Abs(vectors[k][i]) }
+	}
 	s.order()
 	return s
 }

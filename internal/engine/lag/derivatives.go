@@ -138,7 +138,7 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 		p := x.pointed(pt)
 		yd := x.push(pt.T, td, ypd, x.yd)
 		if x.rests(&pt.Site) {
-			system.Extended(x.rec.list, ypd[:x.n*x.l], dpd, yd, x.l)
+			extended(x.rec.list, ypd[:x.n*x.l], dpd, yd, x.l)
 		}
 		x.taus(pt.T, pt.Ym)
 		x.w.ObservePush(p, td, x.push(pt.T, td, ymd, x.ymd), dmd, yd, dpd, fd)
@@ -346,7 +346,7 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 		if x.rests(&pt.Site) {
 			clear(x.yb)
 			x.w.ObservePull(p, fb, x.ymb, dmb, x.yb, dpb, tb)
-			system.Folded(x.rec.list, x.yb, dpb, x.l)
+			folded(x.rec.list, x.yb, dpb, x.l)
 			add(ypb[:x.n*x.l], x.yb[:x.n*x.l])
 		} else {
 			x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"sort"
 
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 )
@@ -51,7 +50,7 @@ type gap struct {
 type Record struct {
 	n, q   int // states and quadratures
 	lags   int // elements of lags, behind the states
-	list   []system.Lag
+	list   []place
 	reads  []read
 	delays []source // in the order of the first reads
 	moving int      // elements of delays that move
@@ -73,7 +72,7 @@ func NewRecord(m *model.Model) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
-	r := &Record{spans: m.Lags, list: system.Lags(m)}
+	r := &Record{spans: m.Lags, list: placesOf(m)}
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}

@@ -317,7 +317,7 @@ func (x *Worker) pointed(pt *sens.Point) *sens.Point {
 	*p = *pt
 	p.Yp, p.Ym = x.extend(pt.T, pt.Yp, x.y), x.extend(pt.T, pt.Ym, x.ym)
 	if x.rests(&pt.Site) {
-		system.Extended(x.rec.list, pt.Yp, pt.Dp, p.Yp, 1)
+		extended(x.rec.list, pt.Yp, pt.Dp, p.Yp, 1)
 	}
 	return p
 }

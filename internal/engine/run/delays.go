@@ -145,12 +145,12 @@ func restsOfPast(r *Run, no func(what, instead string)) {
 	for _, e := range m.Events {
 		switch {
 		case e.Settles && !e.After:
-			no("equilibrate", "begin with the steady state, by a past and initial values that are its closed form, or run "+
-				"longer")
+			no("equilibrate", "begin with the steady state by a past and initial values that are its closed "+
+				"form, or run longer")
 			return
 		case !e.Settles && len(e.At()) == 0, e.Slot != nil:
-			no("a steady state of a model with events by conditions, or with a delay,", "read the state after a long run "+
-				"with final(…)")
+			no("a steady state of a model with events by conditions, or with a delay,",
+				"read the state after a long run with final(…)")
 			return
 		}
 	}
@@ -173,10 +173,14 @@ const (
 	restSpans = 10_000
 )
 
-// goOn is system.GoesOn.
-func (r *Run) goOn(
-	ctx context.Context, t float64, y, d []float64, visit func(t float64, y []float64, longest float64) (bool, error),
-) error {
+// goesOn returns what continues a run of r.
+func goesOn(r *Run) lag.GoesOnBy {
+	return func(ctx context.Context, t float64, y, d []float64, visit lag.Visit) error {
+		return goOn(ctx, r, t, y, d, visit)
+	}
+}
+
+func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visit) error {
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return err
@@ -184,8 +188,9 @@ func (r *Run) goOn(
 	on := lag.GoesOn(r.problem.Worker(k), r.reading.past, r.method(0), t, y, d)
 	longest := on.Longest()
 	if span := r.problem.Steady.Span; span < longest {
-		return &steady.Error{Fault: steady.Broken, Cause: fmt.Errorf("the run is shorter, %s, than a delay, %s: what a "+
-			"past says is read behind its end, too; make the run longer", diag.Number(span), diag.Number(longest))}
+		return &steady.Error{Fault: steady.Broken, Cause: fmt.Errorf("the run is shorter, %s, than a "+
+			"delay, %s: what a past says is read behind its end, too; make the run longer", diag.Number(span),
+			diag.Number(longest))}
 	}
 	on.Until = t + float64(restSpans*max(longest, r.problem.Steady.Span))
 	method := r.method(0)
@@ -207,7 +212,7 @@ var errRests = errors.New("it has come to rest")
 
 // visitor is a solvers.Sink that shows each step until that is done.
 type visitor struct {
-	visit   func(t float64, y []float64, longest float64) (bool, error)
+	visit   lag.Visit
 	longest float64
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -34,7 +35,7 @@ func (r *Run) seeksSteady() error {
 	}
 	r.problem.Jacobian = true
 	if r.reading.past != nil {
-		r.problem.GoesOn = r.goOn
+		r.problem.Past = lag.Rests(r.reading.past, m.StateName, goesOn(r))
 	}
 	o := &r.problem.Steady
 	o.Way, o.Tol = s.Steady, s.SteadyTol

@@ -22,7 +22,6 @@ type settling struct {
 	ctx    context.Context // of the run that asks for them; nil where it does not end early
 	plan   *steady.Plan
 	worker *Worker
-	past   *present  // in place of worker, of a model that reads its past
 	found  []settled // the last few
 	flowed int       // steps of integrations of derivatives at steady states, of this run
 	orbit  *cycle    // the last periodic one
@@ -37,6 +36,15 @@ type settled struct {
 	t       float64
 	y, d    []float64
 	state   *steady.State
+}
+
+// Past finds and differentiates steady states of a model that reads its past. A worker is one with tangents.
+type Past interface {
+	Plan(w *Worker, laws []steady.Law) *steady.Plan
+	Find(ctx context.Context, plan *steady.Plan, t float64, y, d []float64, o steady.Options) (*steady.State, error)
+	// Push and Pull are of the rates at a steady state that stands still, by params and discretes.
+	Push(w *Worker, at *steady.State, t float64, dd, kd []float64)
+	Pull(w *Worker, at *steady.State, t float64, kb, db []float64)
 }
 
 // mostSettled is how many steady states are kept: those of one run, and of one that is compared with it.
@@ -185,27 +193,15 @@ func (m *Model) Coefficients(ctx context.Context) (params []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sums := func(moves string) (int, error) {
-		return m.rates(func(x tapec.Name) bool { return x.Role == tapec.Param && x.Of != moves }).Sums(ctx)
-	}
-	all, err := sums("")
-	if err != nil || all == len(laws) {
-		return nil, err
-	}
+	var names []string
 	for _, in := range m.Compiled.Rates.Inputs {
-		x := tapec.MustName(in.Name)
-		if x.Role != tapec.Param {
-			continue
-		}
-		some, err := sums(x.Of)
-		if err != nil {
-			return nil, err
-		}
-		if some < all {
-			params = append(params, x.Of)
+		if x := tapec.MustName(in.Name); x.Role == tapec.Param {
+			names = append(names, x.Of)
 		}
 	}
-	return params, nil
+	return steady.Coefficients(len(laws), names, func(moves string) (int, error) {
+		return m.rates(func(x tapec.Name) bool { return x.Role == tapec.Param && x.Of != moves }).Sums(ctx)
+	})
 }
 
 // SteadyError returns why the last search for a steady state failed; nil if it did not.
@@ -251,7 +247,7 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 	}
 	if s.worker == nil {
 		lanes, dir := 1, Values
-		if len(p.Model.Checked.Lags) > 0 {
+		if p.Past != nil {
 			lanes, dir = 8, Push
 		}
 		k, err := p.Kit(lanes, dir, false)
@@ -265,12 +261,11 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 			return nil, err
 		}
 		s.worker = p.Worker(k)
-		places := p.places()
-		if len(p.Model.Checked.Lags) > 0 {
-			s.past = newPresent(s.worker)
-			places = s.past.places
+		if p.Past != nil {
+			s.plan = p.Past.Plan(s.worker, laws)
+		} else {
+			s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws)
 		}
-		s.plan = steady.NewPlan(p.Model.layout.nY, places, laws)
 	}
 	state, err := p.search(at, t, y, d)
 	if s.err = err; err != nil {

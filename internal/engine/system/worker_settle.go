@@ -109,7 +109,11 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	w.EnterPush(dd)
 	clear(r.moves)
 	clear(r.time)
-	w.restPush(t, r, dd, r.rates)
+	if p := w.problem.Past; p != nil {
+		p.Push(w, r.of, t, dd, r.rates)
+	} else {
+		w.Push(t, r.of.Y, r.time, r.moves, r.rates)
+	}
 	rates := r.rates[:len(yd)]
 	if r.flow == nil {
 		r.linear.Push(rates, yd, w.lanes)
@@ -138,7 +142,11 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 	}
 	w.Visit(-1)
 	copy(r.db, db)
-	w.restPull(t, r, r.rates, r.db)
+	if p := w.problem.Past; p != nil {
+		p.Pull(w, r.of, t, r.rates, r.db)
+	} else {
+		w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
+	}
 	w.Leave(r.db)
 	w.Enter(dm, r.modes)
 	return r.yb, r.db

@@ -1,4 +1,4 @@
-package system
+package lag
 
 import (
 	"context"
@@ -7,30 +7,30 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sizes"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/tapec"
 )
 
-// Lag is what a model reads of its past, with the places of it: Copies of Len elements from From of the states, or of
+// place is what a model reads of its past, with the places of it: Copies of Len elements from From of the states, or of
 // the discretes, at To behind the states, one for each delay from Delay on.
-type Lag struct {
+type place struct {
 	From, Len, To, Copies int
 	Discrete              bool
 	Delay                 int // among the discretes, or among the delays that move
 	Of                    *model.Lag
 }
 
-// Lags lists what m reads of its past.
-func Lags(m *model.Model) (list []Lag) {
+// placesOf lists what m reads of its past.
+func placesOf(m *model.Model) (list []place) {
 	states, discretes, moving := firsts(m.States), firsts(m.Discretes), firsts(model.MovingDelays(m.Lags))
 	to := 0
 	for _, s := range m.States {
 		to += s.Type.Shape.Size()
 	}
 	for _, l := range m.Lags {
-		x := Lag{
+		x := place{
 			From: states[l.State], Len: l.State.Type.Shape.Size(), To: to, Copies: l.Delay.Type.Shape.Size(),
 			Discrete: l.State.Kind == model.DiscreteSymbol, Delay: discretes[l.Delay], Of: l,
 		}
@@ -58,8 +58,10 @@ func firsts(list []*model.Symbol) map[*model.Symbol]int {
 
 // present is a worker that reads the present in the place of the past. At a steady state these are the same.
 type present struct {
-	*Worker
-	lags   []Lag
+	*system.Worker
+	l      int       // lanes
+	d      []float64 // the discretes
+	lags   []place
 	places *solvers.Jacobian // of a full matrix
 	y      []float64         // the state and what is read, in lanes where they are moved
 	yd, kd []float64
@@ -68,13 +70,13 @@ type present struct {
 	td     []float64
 }
 
-// newPresent returns a worker, of a kit with tangents, that reads the present.
-func newPresent(w *Worker) *present {
-	z, l := w.Size(), w.lanes
-	x := &present{Worker: w, lags: Lags(w.model.Checked)}
-	all := z.N + w.kit.layout.nLags
+// newPresent returns a worker, of a kit with tangents, that reads the present. Behind the states are so many lags.
+func newPresent(w *system.Worker, list []place, lags int) *present {
+	z, l := w.Size(), w.Lanes()
+	x := &present{Worker: w, l: l, lags: list}
+	all := z.N + lags
 	v := func(n int) []float64 { return make([]float64, n) }
-	x.y, x.yd, x.kd, x.k = v(all), v(all*l), v((z.N+z.Q)*l), v(z.N+z.Q)
+	x.d, x.y, x.yd, x.kd, x.k = v(z.D), v(all), v(all*l), v((z.N+z.Q)*l), v(z.N+z.Q)
 	x.dd, x.td = v(z.D*l), v(l)
 	x.places = &solvers.Jacobian{}
 	for col := range z.N + 1 { // and by the time
@@ -86,8 +88,14 @@ func newPresent(w *Worker) *present {
 	return x
 }
 
-// Extended writes y and what is read of the present into to, each element of n numbers; d are the discretes.
-func Extended(lags []Lag, y, d, to []float64, n int) []float64 {
+// Enter implements solvers.System.
+func (x *present) Enter(d, m []float64) {
+	copy(x.d, d)
+	x.Worker.Enter(d, m)
+}
+
+// extended writes y and what is read of the present into to, each element of n numbers; d are the discretes.
+func extended(lags []place, y, d, to []float64, n int) []float64 {
 	copy(to, y)
 	for _, x := range lags {
 		from := y
@@ -101,9 +109,9 @@ func Extended(lags []Lag, y, d, to []float64, n int) []float64 {
 	return to
 }
 
-// Folded transposes Extended: it adds cotangents of what is read to those of states, which come first in yb, and of
+// folded transposes extended: it adds cotangents of what is read to those of states, which come first in yb, and of
 // discretes.
-func Folded(lags []Lag, yb, db []float64, n int) {
+func folded(lags []place, yb, db []float64, n int) {
 	for _, x := range lags {
 		to := yb
 		if x.Discrete {
@@ -119,7 +127,7 @@ func Folded(lags []Lag, yb, db []float64, n int) {
 
 // here returns the state y with what is read.
 func (x *present) here(y []float64) []float64 {
-	return Extended(x.lags, y[:x.Size().N], x.in[tapec.Primal][vecD], x.y, 1)
+	return extended(x.lags, y[:x.Size().N], x.d, x.y, 1)
 }
 
 // Eval implements solvers.Field.
@@ -146,11 +154,11 @@ func (x *present) EvalJacobian(t float64, y, j []float64) {
 			td[lane] = 1
 			return
 		}
-		yd[c*x.lanes+lane] = 1
+		yd[c*x.l+lane] = 1
 		for _, g := range x.lags {
 			if k := c - g.From; !g.Discrete && k >= 0 && k < g.Len {
 				for i := range g.Copies {
-					yd[(g.To+i*g.Len+k)*x.lanes+lane] = 1
+					yd[(g.To+i*g.Len+k)*x.l+lane] = 1
 				}
 			}
 		}
@@ -160,9 +168,10 @@ func (x *present) EvalJacobian(t float64, y, j []float64) {
 // columns makes so many columns of derivatives at (t, y): along sets the direction of a column in a lane, and take
 // takes the column.
 func (x *present) columns(
-	t float64, y []float64, count int, along func(c int, yd, td []float64, lane int), take func(c int, column []float64),
+	t float64, y []float64, count int, along func(c int, yd, td []float64, lane int),
+	take func(c int, column []float64),
 ) {
-	l, n := x.lanes, x.Size().N
+	l, n := x.l, x.Size().N
 	here := x.here(y)
 	x.EnterPush(x.dd)
 	column := make([]float64, n)
@@ -186,7 +195,7 @@ func (x *present) columns(
 func (x *present) Lags(t float64, y []float64) *steady.Lags {
 	n := x.Size().N
 	g := &steady.Lags{Now: make([]float64, n*n)}
-	d := x.in[tapec.Primal][vecD]
+	d := x.d
 	of := func(tau float64) []float64 {
 		if i := slices.Index(g.Tau, tau); i >= 0 {
 			return g.Then[i]
@@ -212,7 +221,7 @@ func (x *present) Lags(t float64, y []float64) *steady.Lags {
 			}
 		}
 	}
-	x.columns(t, y, len(from), func(c int, yd, _ []float64, lane int) { yd[c*x.lanes+lane] = 1 },
+	x.columns(t, y, len(from), func(c int, yd, _ []float64, lane int) { yd[c*x.l+lane] = 1 },
 		func(c int, column []float64) {
 			if from[c].to == nil { // a discrete
 				return
@@ -224,42 +233,56 @@ func (x *present) Lags(t float64, y []float64) *steady.Lags {
 	return g
 }
 
-// restPush is Push at a steady state, where states and time stand still but discretes move by dd.
-func (w *Worker) restPush(t float64, r *atRest, dd, kd []float64) {
-	if w.kit.layout.nLags == 0 {
-		w.Push(t, r.of.Y, r.time, r.moves, kd)
-		return
-	}
-	lags, all := Lags(w.model.Checked), w.kit.layout.nY+w.kit.layout.nLags
-	y := Extended(lags, r.of.Y, r.of.D, make([]float64, all), 1)
-	w.Push(t, y, r.time, Extended(lags, r.moves, dd, make([]float64, all*w.lanes), w.lanes), kd)
-}
-
-// restPull transposes restPush: db gains what comes of discretes that are read of the past.
-func (w *Worker) restPull(t float64, r *atRest, kb, db []float64) {
-	if w.kit.layout.nLags == 0 {
-		w.Pull(t, r.of.Y, kb, r.moves, r.time)
-		return
-	}
-	lags, all := Lags(w.model.Checked), w.kit.layout.nY+w.kit.layout.nLags
-	yb := make([]float64, all*w.lanes)
-	w.Pull(t, Extended(lags, r.of.Y, r.of.D, make([]float64, all), 1), kb, yb, r.time)
-	Folded(lags, yb, db, w.lanes)
-}
-
 var _ steady.Delayed = (*present)(nil)
 
-// GoesOn continues a run that reads its past from its end, with state y and discretes d at t: it calls visit at the end
-// of each step, until that is done or fails. Longest is the longest delay.
-type GoesOn func(
-	ctx context.Context, t float64, y, d []float64, visit func(t float64, y []float64, longest float64) (bool, error),
-) error
+// resting is system.Past.
+type resting struct {
+	rec  *Record
+	runs GoesOnBy
+	name func(i int) string
+	now  *present
+}
 
-// restOfPast finds the steady state that a run leads to which reads its past: that at which it has been, within a
+// Rests returns what finds steady states of a model that reads its past, where runs goes on.
+func Rests(rec *Record, name func(state int) string, runs GoesOnBy) system.Past {
+	return &resting{rec: rec, runs: runs, name: name}
+}
+
+// Plan implements system.Past.
+func (r *resting) Plan(w *system.Worker, laws []steady.Law) *steady.Plan {
+	r.now = newPresent(w, r.rec.list, r.rec.lags)
+	return steady.NewPlan(w.Size().N, r.now.places, laws)
+}
+
+// Push implements system.Past.
+func (r *resting) Push(w *system.Worker, at *steady.State, t float64, dd, kd []float64) {
+	l, all := w.Lanes(), r.rec.n+r.rec.lags
+	y := extended(r.rec.list, at.Y, at.D, make([]float64, all), 1)
+	yd := extended(r.rec.list, make([]float64, r.rec.n*l), dd, make([]float64, all*l), l)
+	w.Push(t, y, make([]float64, l), yd, kd)
+}
+
+// Pull implements system.Past.
+func (r *resting) Pull(w *system.Worker, at *steady.State, t float64, kb, db []float64) {
+	l, all := w.Lanes(), r.rec.n+r.rec.lags
+	yb := make([]float64, all*l)
+	w.Pull(t, extended(r.rec.list, at.Y, at.D, make([]float64, all), 1), kb, yb, make([]float64, l))
+	folded(r.rec.list, yb, db, l)
+}
+
+// GoesOnBy continues a run that reads its past from its end, with state y and discretes d at t: it calls visit at the end
+// of each step, until that is done or fails. Longest is the longest delay.
+type GoesOnBy func(ctx context.Context, t float64, y, d []float64, visit Visit) error
+
+// Visit is shown the end of a step.
+type Visit func(t float64, y []float64, longest float64) (done bool, err error)
+
+// Find implements system.Past. It finds the steady state that a run leads to which reads its past: that at which it has been, within a
 // thousandth of the size of each state, for as long as its longest delay. Newton's method finds the state.
-func (p *Problem) restOfPast(t float64, y, d []float64, o steady.Options) (*steady.State, error) {
+func (r *resting) Find(
+	ctx context.Context, plan *steady.Plan, t float64, y, d []float64, o steady.Options,
+) (*steady.State, error) {
 	const near = 1e-3
-	s := &p.settling
 	o.Way, o.From = steady.Newton, nil
 	rtol, atol := o.RTol, []float64{1e-9}
 	if rtol == 0 {
@@ -285,7 +308,7 @@ func (p *Problem) restOfPast(t float64, y, d []float64, o steady.Options) (*stea
 	var found *steady.State
 	var why error
 	steps, last, moving := 0, t, 0
-	err := p.GoesOn(s.context(), t, y, d, func(at float64, now []float64, longest float64) (bool, error) {
+	err := r.runs(ctx, t, y, d, func(at float64, now []float64, longest float64) (bool, error) {
 		steps, last = steps+1, at
 		for i, x := range now {
 			largest[i] = max(largest[i], math.Abs(x))
@@ -298,7 +321,7 @@ func (p *Problem) restOfPast(t float64, y, d []float64, o steady.Options) (*stea
 			return false, nil
 		}
 		again = at + max(longest, float64(0.1*(at-t)))
-		state, err := steady.Find(s.context(), s.past, s.plan, t, now, d, o)
+		state, err := steady.Find(ctx, r.now, plan, t, now, d, o)
 		var fault *steady.Error
 		if err != nil && !errors.As(err, &fault) {
 			return false, err
@@ -319,7 +342,7 @@ func (p *Problem) restOfPast(t float64, y, d []float64, o steady.Options) (*stea
 		return nil, why
 	case found == nil:
 		return nil, &steady.Error{
-			Fault: steady.Slow, T: last - t, States: []string{p.Model.StateName(moving)},
+			Fault: steady.Slow, T: last - t, States: []string{r.name(moving)},
 		}
 	}
 	found.T, found.Steps = last-t, steps
