@@ -196,8 +196,8 @@ func (c *collocation) roots(m int) *Spectrum {
 		}
 		return 0
 	})
-	// The roots to the right of the axis, those beside it, and the next one. Further to the left there may be eigenvalues
-	// that are no roots, of the border alone.
+	// The roots to the right of the axis, those beside it, and the next one. Further to the left there may be
+	// eigenvalues that are no roots, of the border alone.
 	s := &Spectrum{All: true}
 	beside := float64(-0.01 * c.bound())
 	var vectors [][]complex128

@@ -270,15 +270,15 @@ func (r *resting) Pull(w *system.Worker, at *steady.State, t float64, kb, db []f
 	folded(r.rec.list, yb, db, l)
 }
 
-// GoesOnBy continues a run that reads its past from its end, with state y and discretes d at t: it calls visit at the end
-// of each step, until that is done or fails. Longest is the longest delay.
+// GoesOnBy continues a run that reads its past from its end, with state y and discretes d at t: it calls visit at the
+// end of each step, until that is done or fails.
 type GoesOnBy func(ctx context.Context, t float64, y, d []float64, visit Visit) error
 
-// Visit is shown the end of a step.
+// Visit is shown the end of a step, and the longest delay.
 type Visit func(t float64, y []float64, longest float64) (done bool, err error)
 
-// Find implements system.Past. It finds the steady state that a run leads to which reads its past: that at which it has been, within a
-// thousandth of the size of each state, for as long as its longest delay. Newton's method finds the state.
+// Find implements system.Past: the steady state is that at which the run has been, within a thousandth of the size of
+// each state, for as long as its longest delay. Newton's method finds it.
 func (r *resting) Find(
 	ctx context.Context, plan *steady.Plan, t float64, y, d []float64, o steady.Options,
 ) (*steady.State, error) {

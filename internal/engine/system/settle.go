@@ -251,20 +251,16 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 			lanes, dir = 8, Push
 		}
 		k, err := p.Kit(lanes, dir, false)
-		if err != nil {
-			s.err = err
-			return nil, err
+		var laws []steady.Law
+		if err == nil {
+			laws, err = p.Model.Conserved(s.context())
 		}
-		laws, err := p.Model.Conserved(s.context())
-		if err != nil {
-			s.err = err
+		if s.err = err; err != nil {
 			return nil, err
 		}
 		s.worker = p.Worker(k)
-		if p.Past != nil {
+		if s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws); p.Past != nil {
 			s.plan = p.Past.Plan(s.worker, laws)
-		} else {
-			s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws)
 		}
 	}
 	state, err := p.search(at, t, y, d)
