@@ -288,3 +288,22 @@ func (l *Law) with(o *Law) (Law, bool) {
 	}
 	return out, !slices.ContainsFunc(out.Coefs, negative)
 }
+
+// Coefficients lists the params that are coefficients of conserved sums: those without which there are fewer. Sums
+// counts them where all params stay, or all but one; known is how many there are whatever the params.
+func Coefficients(known int, params []string, sums func(moves string) (int, error)) (list []string, err error) {
+	all, err := sums("")
+	if err != nil || all == known {
+		return nil, err
+	}
+	for _, name := range params {
+		some, err := sums(name)
+		if err != nil {
+			return nil, err
+		}
+		if some < all {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}

@@ -71,8 +71,14 @@ func (s *Spectrum) order() {
 // stability returns the eigenvalues of the Jacobian at y; nil where they did not converge. A state that is unstable or
 // marginal is an *Error.
 func (s *search) stability(y []float64) (*Spectrum, error) {
-	s.sys.EvalJacobian(s.t, y, s.entries)
-	spectrum, err := s.plan.Spectrum(s.entries, s.o.eigen)
+	var spectrum *Spectrum
+	var err error
+	if delayed, is := s.sys.(Delayed); is {
+		spectrum, err = s.plan.characteristic(delayed.Lags(s.t, y))
+	} else {
+		s.sys.EvalJacobian(s.t, y, s.entries)
+		spectrum, err = s.plan.Spectrum(s.entries, s.o.eigen)
+	}
 	if err != nil || spectrum == nil || len(spectrum.Values) == 0 {
 		return spectrum, err
 	}
@@ -143,36 +149,7 @@ func (p *Plan) spectrum(entries []float64) (*Spectrum, error) {
 	if err != nil || free == nil {
 		return nil, err
 	}
-	place := make([]int, p.n)
-	var states []int
-	for i, k := range p.law {
-		if place[i] = -1; k < 0 && !p.unknown(i) {
-			place[i] = len(states)
-			states = append(states, i)
-		}
-	}
-	n := len(states)
-	reduced := make([]float64, n*n)
-	for row, i := range states {
-		to := reduced[row*n : (row+1)*n]
-		for col := range p.n {
-			v := free.At(i, col)
-			switch {
-			case v == 0 || p.unknown(col):
-				continue
-			case place[col] >= 0:
-				to[place[col]] += v
-				continue
-			}
-			law := &p.Laws[p.law[col]] // by which the pivot moves with the others
-			own := law.Coefs[slices.Index(law.States, col)]
-			for k, j := range law.States {
-				if j != col && !p.unknown(j) {
-					to[place[j]] -= float64(v * law.Coefs[k] / own)
-				}
-			}
-		}
-	}
+	reduced, place, n := p.reduce(free)
 	balance(reduced, n)
 	matrix := mat.NewDense(n, n, reduced)
 	var eigen mat.Eigen
@@ -201,6 +178,42 @@ func (p *Plan) spectrum(entries []float64) (*Spectrum, error) {
 	}
 	s.order()
 	return s, nil
+}
+
+// reduce returns the matrix of what the laws leave free, [n·n], and the place of each state in it, -1 for what follows
+// from others.
+func (p *Plan) reduce(free *mat.Dense) (reduced []float64, place []int, n int) {
+	place = make([]int, p.n)
+	var states []int
+	for i, k := range p.law {
+		if place[i] = -1; k < 0 && !p.unknown(i) {
+			place[i] = len(states)
+			states = append(states, i)
+		}
+	}
+	n = len(states)
+	reduced = make([]float64, n*n)
+	for row, i := range states {
+		to := reduced[row*n : (row+1)*n]
+		for col := range p.n {
+			v := free.At(i, col)
+			switch {
+			case v == 0 || p.unknown(col):
+				continue
+			case place[col] >= 0:
+				to[place[col]] += v
+				continue
+			}
+			law := &p.Laws[p.law[col]] // by which the pivot moves with the others
+			own := law.Coefs[slices.Index(law.States, col)]
+			for k, j := range law.States {
+				if j != col && !p.unknown(j) {
+					to[place[j]] -= float64(v * law.Coefs[k] / own)
+				}
+			}
+		}
+	}
+	return reduced, place, n
 }
 
 // unknown reports whether state i is an algebraic unknown.

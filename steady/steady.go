@@ -579,3 +579,11 @@ func finite(x []float64) bool {
 	}
 	return true
 }
+
+// Ratio returns |x/of|, and 0 where x is 0.
+func Ratio(x, of float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Abs(x / of)
+}

@@ -1,6 +1,7 @@
 package lag
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -136,6 +137,9 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 	apart(x, pt.T, func() {
 		p := x.pointed(pt)
 		yd := x.push(pt.T, td, ypd, x.yd)
+		if x.rests(&pt.Site) {
+			extended(x.rec.list, ypd[:x.n*x.l], dpd, yd, x.l)
+		}
 		x.taus(pt.T, pt.Ym)
 		x.w.ObservePush(p, td, x.push(pt.T, td, ymd, x.ymd), dmd, yd, dpd, fd)
 	})
@@ -339,7 +343,14 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 		p := x.pointed(pt)
 		clear(x.ymb)
 		x.taus(pt.T, pt.Yp)
-		x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+		if x.rests(&pt.Site) {
+			clear(x.yb)
+			x.w.ObservePull(p, fb, x.ymb, dmb, x.yb, dpb, tb)
+			folded(x.rec.list, x.yb, dpb, x.l)
+			add(ypb[:x.n*x.l], x.yb[:x.n*x.l])
+		} else {
+			x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+		}
 		x.taus(pt.T, pt.Ym)
 		x.pull(pt.T, x.ymb, tb)
 		add(ymb[:x.n*x.l], x.ymb[:x.n*x.l])
@@ -352,16 +363,17 @@ type leap struct{ gap, delay int }
 // leaps returns the images of jumps that are at t.
 func leapsAt(x *Worker, t float64) (list []leap) {
 	r := x.rec
-	for j := range r.gaps {
-		if !r.gaps[j].jump {
-			continue
-		}
-		for i, tau := range r.tau {
-			if math.Abs(r.gaps[j].t+tau-t) <= near(t, tau) {
+	for i, tau := range r.tau {
+		tol := near(t, tau)
+		from, to := r.gapsFrom(func(g gap) bool { return g.t+tau-t >= -tol }),
+			r.gapsFrom(func(g gap) bool { return g.t+tau-t > tol })
+		for j := from; j < to; j++ {
+			if r.gaps[j].jump {
 				list = append(list, leap{j, i})
 			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b leap) int { return cmp.Compare(a.gap, b.gap) })
 	return list
 }
 
@@ -410,10 +422,7 @@ func (x *Worker) Jumped(after int, td []float64) {
 	for len(x.times) < len(x.rec.gaps) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
-	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after != after {
-			continue
-		}
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
 		copy(x.times[j], td)
 		for len(x.sets) < j+2 {
 			x.sets = append(x.sets, nil)
@@ -447,11 +456,9 @@ func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 
 // Jump implements sens.PastPuller.
 func (x *Worker) Jump(after int, tb []float64) {
-	for j := range x.rec.gaps {
-		if x.rec.gaps[j].after == after {
-			add(tb, x.times[j])
-			clear(x.times[j])
-			unhold(x, j)
-		}
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+		add(tb, x.times[j])
+		clear(x.times[j])
+		unhold(x, j)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -38,17 +39,40 @@ func (p *piece) about(t float64) (y [terms]float64) {
 	return y
 }
 
-// solve returns x at the end, x at half of it, the integral of x(t - tau), and the sum of x(t - tau) at the end and
-// x(t - rho) at half of it, by the method of steps: intervals end wherever anything of what is read is not smooth.
-func (m *linear) solve() (v [4]float64) {
-	grid := []float64{0, m.t1, m.t2, m.end, m.end / 2}
-	for i := 0; i < len(grid) && len(grid) < 4000; i++ {
-		for _, d := range []float64{m.tau, m.rho} {
-			if t := grid[i] + d; t < m.end {
-				grid = append(grid, t)
+// reads are the times at which x is read, before anything comes back and behind many generations of that.
+func (m *linear) reads() []float64 {
+	return []float64{0.05, 0.13, 0.3 * m.end, 0.45 * m.end, 0.7 * m.end, 0.85 * m.end, 0.95 * m.end}
+}
+
+// breaks returns the times up to the end at which a state may not be smooth, of those at which something happens and
+// so many generations.
+func (m *linear) breaks(generations int) []float64 {
+	all := []float64{0, m.t1, m.t2}
+	last := all
+	distinct := func(list []float64) []float64 {
+		slices.Sort(list)
+		return slices.CompactFunc(list, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
+	}
+	for ; generations > 0; generations-- {
+		var next []float64
+		for _, t := range last {
+			for _, d := range []float64{m.tau, m.rho} {
+				if t+d < m.end {
+					next = append(next, t+d)
+				}
 			}
 		}
+		last = distinct(next)
+		all = append(all, last...)
 	}
+	return distinct(all)
+}
+
+// solve returns x at the end, x at half of it, the integral of x(t - tau), the sum of x(t - tau) at the end and
+// x(t - rho) at half of it, and the sums of x and its square at m.reads, by the method of steps: intervals end wherever
+// anything of what is read is not smooth.
+func (m *linear) solve() (v [6]float64) {
+	grid := append(m.breaks(terms), m.end, m.end/2)
 	for t := 0.25; t < m.end; t += 0.25 {
 		grid = append(grid, t)
 	}
@@ -100,7 +124,13 @@ func (m *linear) solve() (v [4]float64) {
 		pieces = append(pieces, p)
 	}
 	late := read(m.end-m.tau, m.end-m.tau)[0] + read(m.end/2-m.rho, m.end/2-m.rho)[0]
-	return [4]float64{x, half, area, late}
+	sum, squares := 0.0, 0.0
+	for _, t := range m.reads() {
+		y := read(t, t)[0]
+		sum += y
+		squares += y * y
+	}
+	return [6]float64{x, half, area, late, sum, squares}
 }
 
 // params returns the params by name.
@@ -122,11 +152,13 @@ objective final = final(x)
 objective half = sum_at([%v], x)
 objective area = integral(delay(x, tau))
 objective late = final(delay(x, tau)) + sum_at([%v], delay(x, rho))
+objective sum = sum_at(%s, x)
+objective squares = sum_at(%s, x^2)
 `
 
 var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
 
-var linearObjectives = []string{"final", "half", "area", "late"}
+var linearObjectives = []string{"final", "half", "area", "late", "sum", "squares"}
 
 // TestRandom compares linear equations with the method of steps, two delays, a past that jumps and events: values,
 // derivatives by everything in both modes, with differences of the reference.
@@ -134,8 +166,9 @@ func TestRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 59))
 	for range *models {
 		m := draw(r)
+		times := strings.Join(strings.Fields(fmt.Sprint(m.reads())), ", ")
 		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2,
-			m.end/2)
+			m.end/2, times, times)
 		model, err := odes.Parse("random.ode", written, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +180,7 @@ func TestRandom(t *testing.T) {
 		var by []string
 		for name := range m.params() {
 			by = append(by, name)
-			var d [4]float64
+			var d [6]float64
 			for _, step := range []struct{ h, w float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
 				moved := m
 				const h = 2e-4
@@ -184,7 +217,7 @@ func draw(r *rand.Rand) (m linear) {
 	for {
 		m = linear{
 			u(-1, 0.5), u(-1.5, 1.5), u(-1, 1), u(-0.5, 0.5), u(0.3, 1.7), u(0.3, 1.7), u(-1, 1), u(-1, 1), u(-1, 1),
-			u(-1, 1), u(0.1, 2.9), u(0.1, 2.9), u(3, 5),
+			u(-1, 1), u(0.1, 2.9), u(0.1, 2.9), u(3, 7),
 		}
 		times := []float64{0, m.t1, m.t2, m.end, m.end / 2}
 		for _, t := range times[:3] {
@@ -199,6 +232,11 @@ func draw(r *rand.Rand) (m linear) {
 		}
 		for i := range times[1:] {
 			apart = apart && times[i+1]-times[i] > 5e-3
+		}
+		for _, t := range append(m.reads(), m.end, m.end/2) { // a difference of second order would be none
+			for _, b := range m.breaks(3) {
+				apart = apart && math.Abs(t-b) > 2e-3
+			}
 		}
 		if apart {
 			return m

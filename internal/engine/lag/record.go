@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
@@ -45,17 +46,11 @@ type gap struct {
 	d     []float64
 }
 
-// stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
-// what reads the state jumps one order lower.
-type stop struct {
-	t     float64
-	order int
-}
-
 // Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
 type Record struct {
 	n, q   int // states and quadratures
 	lags   int // elements of lags, behind the states
+	list   []place
 	reads  []read
 	delays []source // in the order of the first reads
 	moving int      // elements of delays that move
@@ -66,8 +61,8 @@ type Record struct {
 	steps  []solvers.Step
 	gaps   []gap
 
-	deepest int // order up to which stops are followed
-	stops   []stop
+	deepest int // order up to which stops are followed: that of steps, or of what is read of them
+	stops   stops
 	tau     []float64 // the delays of the run, NaN for those that move
 	walks
 }
@@ -77,22 +72,15 @@ func NewRecord(m *model.Model) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
-	r := &Record{spans: m.Lags}
-	states, discretes, moving := places(m.States), places(m.Discretes), places(model.MovingDelays(m.Lags))
+	r := &Record{spans: m.Lags, list: placesOf(m)}
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}
-	for _, l := range m.Lags {
-		x := read{from: states[l.State], len: l.State.Type.Shape.Size(), to: r.n + r.lags}
-		if x.discrete = l.State.Kind == model.DiscreteSymbol; x.discrete {
-			x.from = discretes[l.State]
+	for _, l := range r.list {
+		x := read{
+			from: l.From, len: l.Len, to: l.To, n: l.Copies, past: l.Of.Past, discrete: l.Discrete,
 		}
-		x.n = l.Delay.Type.Shape.Size()
-		x.past = l.Past
-		s := source{discretes[l.Delay], l.Moves}
-		if s.moves {
-			s.at = moving[l.Delay]
-		}
+		s := source{l.Delay, l.Of.Moves}
 		if x.first = slices.Index(r.delays, s); x.first < 0 {
 			x.first = len(r.delays)
 			for range x.n {
@@ -109,22 +97,13 @@ func NewRecord(m *model.Model) *Record {
 	return r
 }
 
-// places returns where symbols lie in their vector.
-func places(list []*model.Symbol) map[*model.Symbol]int {
-	out, at := map[*model.Symbol]int{}, 0
-	for _, s := range list {
-		out[s] = at
-		at += s.Type.Shape.Size()
-	}
-	return out
-}
-
 // opens begins the record of a run by a method with info from y at t, with discretes d.
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
-	r.steps, r.gaps, r.stops = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1}), r.stops[:0]
-	r.deepest = max(info.Order, 1)
+	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	r.stops.opens(len(r.delays))
+	r.deepest = max(info.Order, info.DenseOrder, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
@@ -191,32 +170,23 @@ func (r *Record) follow(t float64, order int) {
 	if order++; !r.followed(order) {
 		return
 	}
-	for _, tau := range r.tau {
-		if tau != tau {
-			continue
+	for i, tau := range r.tau {
+		if tau == tau {
+			r.stops.enter(i, tau, stop{t + tau, order})
 		}
-		s := stop{t + tau, order}
-		tol := near(s.t, tau)
-		i, _ := slices.BinarySearchFunc(r.stops, s.t-tol, func(s stop, t float64) int { return cmp.Compare(s.t, t) })
-		if i < len(r.stops) && r.stops[i].t <= s.t+tol {
-			r.stops[i].order = min(r.stops[i].order, order)
-			continue
-		}
-		r.stops = slices.Insert(r.stops, i, s)
 	}
 }
 
 // next returns the next stop behind t.
 func (r *Record) next(t float64) float64 {
-	for len(r.stops) > 0 && r.stops[0].t <= t+near(t, t-r.start) {
-		s := r.stops[0]
-		r.stops = r.stops[1:]
+	for {
+		s := r.stops.first(r.tau)
+		if !(s.t <= t+near(t, t-r.start)) {
+			return s.t
+		}
+		r.stops.drop(s, r.tau)
 		r.follow(s.t, s.order)
 	}
-	if len(r.stops) == 0 {
-		return math.Inf(1)
-	}
-	return r.stops[0].t
 }
 
 // longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
@@ -249,6 +219,16 @@ func (r *Record) parts(t float64, jump bool, order int) {
 		return
 	}
 	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, set: r.gaps[len(r.gaps)-1].set})
+}
+
+// gapsFrom returns the first gap of which is is true, as it is of all behind it.
+func (r *Record) gapsFrom(is func(g gap) bool) int {
+	return sort.Search(len(r.gaps), func(j int) bool { return is(r.gaps[j]) })
+}
+
+// gapsBehind returns the first gap at the end of a step, or behind that.
+func (r *Record) gapsBehind(step int) int {
+	return r.gapsFrom(func(g gap) bool { return g.after >= step })
 }
 
 // changes reports whether any discrete that is read later differs in d from what it was.

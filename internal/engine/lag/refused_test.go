@@ -38,7 +38,6 @@ func TestRefused(t *testing.T) {
 		{text: begin + "discrete d = 1\npast d = 2\nobjective K = final(delay(d, 1))", want: "states have a past"},
 		{text: begin + "objective K = delay(x, 1)", want: "an objective has no earlier values"},
 		{text: begin + "objective K = max_over(x)", want: "max_over does not go with delays yet"},
-		{text: begin + "objective K = steady(x)", want: "a steady state does not go with delays yet"},
 		{text: begin + "past k = 2", want: "states have a past"},
 		{text: begin + "past x = 2\npast x = 3", want: "two pasts"},
 		{text: begin + "past x = y", want: `a past cannot use the state "y"`},

@@ -115,8 +115,9 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
-	if broke = len(r.stops) > 0 && r.stops[0].t <= s.T1+near(s.T1, s.T1-r.start); broke {
-		r.parts(s.T1, false, r.stops[0].order)
+	first := r.stops.first(r.tau)
+	if broke = first.t <= s.T1+near(s.T1, s.T1-r.start); broke {
+		r.parts(s.T1, false, first.order)
 	}
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
@@ -315,5 +316,13 @@ func (x *Worker) pointed(pt *sens.Point) *sens.Point {
 	p := &x.point.Point
 	*p = *pt
 	p.Yp, p.Ym = x.extend(pt.T, pt.Yp, x.y), x.extend(pt.T, pt.Ym, x.ym)
+	if x.rests(&pt.Site) {
+		extended(x.rec.list, pt.Yp, pt.Dp, p.Yp, 1)
+	}
 	return p
+}
+
+// rests reports whether a site is the steady state behind the run, the past of which is what it is itself.
+func (x *Worker) rests(s *sens.Site) bool {
+	return s.Kind == sens.SiteEvent && x.w.Moment(s.Firing.Event) == system.AfterEnd
 }

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
@@ -11,6 +14,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 )
 
 // whole is what makes a system of a worker: with derivatives and objectives.
@@ -88,8 +92,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("mode = "+s.Mode, "write mode = adjoint or tangent")
 	}
 	switch {
-	case r.model.System.Settles():
-		no("a steady state", "integrate until the state is at rest")
 	case m.Algebraic():
 		no("an algebraic equation", "solve it for its unknown, or give that a fast rate")
 	case len(r.problem.Peaks) > 0:
@@ -106,12 +108,15 @@ func chooseForDelays(r *Run, l *diag.List) {
 		if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
 			no("an implicit method where delays move with time or states", "leave the method out")
 		}
-		if len(m.Events) > 0 {
+		if slices.ContainsFunc(m.Events, func(e *model.Event) bool { return !e.Settles }) {
 			no("an event in a model whose delays move with time or states", "make the delay one of params")
 		}
 		if s.Solver.Fixed > 0 {
 			no("fixed_step where delays move with time or states", "leave the steps to error control")
 		}
+	}
+	if r.model.System.Settles() {
+		restsOfPast(r, no)
 	}
 	for _, e := range m.Events {
 		if reads(e.Rank) {
@@ -131,6 +136,99 @@ func chooseForDelays(r *Run, l *diag.List) {
 			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
 			"radau9 for a stiff model", spec.Name)
 	}
+}
+
+// restsOfPast reports what does not go with steady states of a model with delays.
+func restsOfPast(r *Run, no func(what, instead string)) {
+	const many = 200 // states
+	m, s := r.model.Checked, &r.settings
+	for _, e := range m.Events {
+		switch {
+		case e.Settles && !e.After:
+			no("equilibrate", "begin with the steady state by a past and initial values that are its closed "+
+				"form, or run longer")
+			return
+		case !e.Settles && len(e.At()) == 0, e.Slot != nil:
+			no("a steady state of a model with events by conditions, or with a delay,",
+				"read the state after a long run with final(…)")
+			return
+		}
+	}
+	switch {
+	case len(model.MovingDelays(m.Lags)) > 0:
+		no("a steady state where delays move with time or states", "read the state after a long run with final(…)")
+	case s.SteadyFlow:
+		no("sens.steady", "leave it out")
+	case s.Steady != steady.Auto:
+		no("solver.steady", "leave it out: the run is followed until it comes to rest")
+	case r.problem.Size().N > many:
+		no("a steady state of more than 200 states", "read the state after a long run with final(…)")
+	}
+}
+
+// restSteps is how many steps a run that goes on to its steady state may take, and restSpans how long it may be, in
+// longest delays and time spans.
+const (
+	restSteps = 20_000
+	restSpans = 10_000
+)
+
+// goesOn returns what continues a run of r.
+func goesOn(r *Run) lag.GoesOnBy {
+	return func(ctx context.Context, t float64, y, d []float64, visit lag.Visit) error {
+		return goOn(ctx, r, t, y, d, visit)
+	}
+}
+
+func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visit) error {
+	k, err := r.problem.Kit(1, system.Values, false)
+	if err != nil {
+		return err
+	}
+	on := lag.GoesOn(r.problem.Worker(k), r.reading.past, r.method(0), t, y, d)
+	longest := on.Longest()
+	if span := r.problem.Steady.Span; span < longest {
+		return &steady.Error{Fault: steady.Broken, Cause: fmt.Errorf("the run is shorter, %s, than a "+
+			"delay, %s: what a past says is read behind its end, too; make the run longer", diag.Number(span),
+			diag.Number(longest))}
+	}
+	on.Until = t + float64(restSpans*max(longest, r.problem.Steady.Span))
+	method := r.method(0)
+	how := r.settings.Solver
+	how.Norm, how.Quadratures, how.QuadTol = r.settings.Rule().Norm, []int{}, -1
+	how.NoJacobian, how.Explicit, how.MaxSteps = !r.problem.Jacobian, r.explicit, restSteps
+	controlReads(r, on.Worker, &how)
+	s := solvers.NewSolver(on, along(on.Worker, method), r.settings.Rule().Controller(method.Info()), how)
+	_, err = s.Solve(ctx, &visitor{visit: visit, longest: longest})
+	var many *solvers.TooManyStepsError
+	if errors.Is(err, errRests) || errors.As(err, &many) {
+		return nil
+	}
+	return err
+}
+
+// errRests ends a run that has come to rest.
+var errRests = errors.New("it has come to rest")
+
+// visitor is a solvers.Sink that shows each step until that is done.
+type visitor struct {
+	visit   lag.Visit
+	longest float64
+}
+
+// Begin implements solvers.Sink.
+func (v *visitor) Begin(solvers.System, solvers.Method) error { return nil }
+
+// Mark implements solvers.Sink.
+func (v *visitor) Mark(*solvers.Mark) error { return nil }
+
+// Step implements solvers.Sink.
+func (v *visitor) Step(s *solvers.Step, _ solvers.End) error {
+	done, err := v.visit(s.T1, s.Y1, v.longest)
+	if err == nil && done {
+		return errRests
+	}
+	return err
 }
 
 // reads reports whether e reads the past.

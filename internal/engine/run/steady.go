@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -33,6 +34,9 @@ func (r *Run) seeksSteady() error {
 		return l.Err()
 	}
 	r.problem.Jacobian = true
+	if r.reading.past != nil {
+		r.problem.Past = lag.Rests(r.reading.past, m.StateName, goesOn(r))
+	}
 	o := &r.problem.Steady
 	o.Way, o.Tol = s.Steady, s.SteadyTol
 	o.RTol, o.ATol = s.Solver.RTol, s.Absolute(nil)

@@ -33,6 +33,7 @@ type Problem struct {
 	// SteadyFlow, if positive, is the relative accuracy to which derivatives of steady states are integrated in time;
 	// otherwise they are solutions of linear equations.
 	SteadyFlow float64
+	Past       Past // nil for a model that reads none
 	// Answers are the steady states that are known. Problems of one purpose may share them.
 	Answers *Answers
 	// Warm lets a search for a steady state begin at what the last one found, for other values; see steady.Options.

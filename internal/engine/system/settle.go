@@ -38,6 +38,15 @@ type settled struct {
 	state   *steady.State
 }
 
+// Past finds and differentiates steady states of a model that reads its past. A worker is one with tangents.
+type Past interface {
+	Plan(w *Worker, laws []steady.Law) *steady.Plan
+	Find(ctx context.Context, plan *steady.Plan, t float64, y, d []float64, o steady.Options) (*steady.State, error)
+	// Push and Pull are of the rates at a steady state that stands still, by params and discretes.
+	Push(w *Worker, at *steady.State, t float64, dd, kd []float64)
+	Pull(w *Worker, at *steady.State, t float64, kb, db []float64)
+}
+
 // mostSettled is how many steady states are kept: those of one run, and of one that is compared with it.
 const mostSettled = 4
 
@@ -184,27 +193,15 @@ func (m *Model) Coefficients(ctx context.Context) (params []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sums := func(moves string) (int, error) {
-		return m.rates(func(x tapec.Name) bool { return x.Role == tapec.Param && x.Of != moves }).Sums(ctx)
-	}
-	all, err := sums("")
-	if err != nil || all == len(laws) {
-		return nil, err
-	}
+	var names []string
 	for _, in := range m.Compiled.Rates.Inputs {
-		x := tapec.MustName(in.Name)
-		if x.Role != tapec.Param {
-			continue
-		}
-		some, err := sums(x.Of)
-		if err != nil {
-			return nil, err
-		}
-		if some < all {
-			params = append(params, x.Of)
+		if x := tapec.MustName(in.Name); x.Role == tapec.Param {
+			names = append(names, x.Of)
 		}
 	}
-	return params, nil
+	return steady.Coefficients(len(laws), names, func(moves string) (int, error) {
+		return m.rates(func(x tapec.Name) bool { return x.Role == tapec.Param && x.Of != moves }).Sums(ctx)
+	})
 }
 
 // SteadyError returns why the last search for a steady state failed; nil if it did not.
@@ -249,18 +246,22 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 		}
 	}
 	if s.worker == nil {
-		k, err := p.Kit(1, Values, false)
-		if err != nil {
-			s.err = err
-			return nil, err
+		lanes, dir := 1, Values
+		if p.Past != nil {
+			lanes, dir = 8, Push
 		}
-		laws, err := p.Model.Conserved(s.context())
-		if err != nil {
-			s.err = err
+		k, err := p.Kit(lanes, dir, false)
+		var laws []steady.Law
+		if err == nil {
+			laws, err = p.Model.Conserved(s.context())
+		}
+		if s.err = err; err != nil {
 			return nil, err
 		}
 		s.worker = p.Worker(k)
-		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws)
+		if s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws); p.Past != nil {
+			s.plan = p.Past.Plan(s.worker, laws)
+		}
 	}
 	state, err := p.search(at, t, y, d)
 	if s.err = err; err != nil {

@@ -213,7 +213,8 @@ func (p *Problem) Rested() bool {
 // begin returns the rest that a search at a moment begins at; nil for an ordinary search.
 func (s *settling) begin(p *Problem, at Moment, d []float64) *rest {
 	r := &s.rests[at]
-	if !p.Warm || r.state == nil || r.state.Fired || p.Steady.Way == steady.Run || len(r.state.D) != len(d) {
+	if !p.Warm || p.Past != nil || r.state == nil || r.state.Fired || p.Steady.Way == steady.Run ||
+		len(r.state.D) != len(d) {
 		return nil
 	}
 	return r
@@ -241,7 +242,11 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 			o.From = q.from.Y
 		}
 		s.worker.refresh()
-		state, err := steady.Find(s.context(), s.worker, s.plan, t, y, d, o)
+		find := func() (*steady.State, error) { return steady.Find(s.context(), s.worker, s.plan, t, y, d, o) }
+		if p.Past != nil {
+			find = func() (*steady.State, error) { return p.Past.Find(s.context(), s.plan, t, y, d, o) }
+		}
+		state, err := find()
 		if err != nil {
 			return nil, err
 		}

@@ -109,7 +109,11 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	w.EnterPush(dd)
 	clear(r.moves)
 	clear(r.time)
-	w.Push(t, r.of.Y, r.time, r.moves, r.rates)
+	if p := w.problem.Past; p != nil {
+		p.Push(w, r.of, t, dd, r.rates)
+	} else {
+		w.Push(t, r.of.Y, r.time, r.moves, r.rates)
+	}
 	rates := r.rates[:len(yd)]
 	if r.flow == nil {
 		r.linear.Push(rates, yd, w.lanes)
@@ -137,8 +141,12 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 		spoil(rates)
 	}
 	w.Visit(-1)
-	w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
 	copy(r.db, db)
+	if p := w.problem.Past; p != nil {
+		p.Pull(w, r.of, t, r.rates, r.db)
+	} else {
+		w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
+	}
 	w.Leave(r.db)
 	w.Enter(dm, r.modes)
 	return r.yb, r.db
@@ -211,13 +219,14 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		m.Move(moves, t-complex(real(t), 0), y, d)
 		return
 	}
-	real0 := func(x []complex128) []float64 {
-		out := make([]float64, len(x))
+	parts := func(x []complex128) (re, im []float64) {
+		re, im = make([]float64, len(x)), make([]float64, len(x))
 		for i, v := range x {
-			out[i] = real(v)
+			re[i], im[i] = real(v), imag(v)
 		}
-		return out
+		return re, im
 	}
+	real0 := func(x []complex128) []float64 { re, _ := parts(x); return re }
 	var state *steady.State
 	for _, s := range p.Resting() { // that of the recorded run
 		if s.Periods == 0 && slices.Equal(s.Y, real0(guess)) {
@@ -240,16 +249,8 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	size := p.Size()
 	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.places().Rows))
 	both := make([]float64, 2*n)
-	totals := [2][]float64{}
-	parts := func(x []complex128) (re, im []float64) {
-		re, im = make([]float64, len(x)), make([]float64, len(x))
-		for i, v := range x {
-			re[i], im[i] = real(v), imag(v)
-		}
-		return re, im
-	}
 	re, im := parts(y)
-	totals[0], totals[1] = plan.Totals(re), plan.Totals(im)
+	totals := [2][]float64{plan.Totals(re), plan.Totals(im)}
 	linear, err := plan.NewLinear(state.Matrix)
 	if err != nil {
 		panic("system: the steady state was determined: " + err.Error())
@@ -277,7 +278,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		change := 0.0
 		for i := range z {
 			z[i] += complex(both[2*i], both[2*i+1])
-			change = max(change, ratio(both[2*i], real(z[i])), ratio(both[2*i+1], imag(z[i])))
+			change = max(change, steady.Ratio(both[2*i], real(z[i])), steady.Ratio(both[2*i+1], imag(z[i])))
 		}
 		if change == 0 || change < 1e-10 && change > before/2 {
 			break
@@ -288,12 +289,4 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	copy(w.vec[vecD], savedD)
 	w.vec[vecD] = savedD
 	copy(w.vec[vecM], savedM)
-}
-
-// ratio returns |x/of|, and 0 where x is 0.
-func ratio(x, of float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return math.Abs(x / of)
 }
