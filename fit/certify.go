@@ -372,9 +372,13 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	case c.Certified:
 		return ""
 	case c.rough():
-		return fmt.Sprintf("runs with these tolerances are too rough here: their errors change the objective by %s of "+
-			"%s, and a search follows them; smaller ones make that less: solver { rtol = %s  atol = %s }",
-			diag.Number(c.blur()), p.unit(), diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
+		errors := "how much their errors change the objective is not known"
+		if by := c.blur(); !math.IsNaN(by) {
+			errors = fmt.Sprintf("their errors change the objective by %s of %s", diag.Number(by), p.unit())
+		}
+		return fmt.Sprintf("runs with these tolerances are too rough here: %s, and a search follows them; "+
+			"smaller ones make that less: solver { rtol = %s  atol = %s }",
+			errors, diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
 			"%s of %s; "+
