@@ -66,6 +66,10 @@ func TestExamples(t *testing.T) {
 					args = append(args, strings.Fields(part)...)
 				}
 			}
+			args, _, err := splitSettings(args)
+			if err != nil {
+				t.Errorf("%s: %v", e.line, err)
+			}
 			asked, err := parse(p, args)
 			if err != nil || commandName(asked) != n.Name {
 				t.Errorf("%s: %v", e.line, err)
