@@ -91,6 +91,9 @@ func New(p *system.Problem, w *system.Worker, span float64, each bool, seed *uin
 	if p.Model.Algebraic() {
 		return nil, "algebraic equations"
 	}
+	if len(m.checked.Lags) > 0 {
+		return nil, "delays" // a motion comes back later, too
+	}
 	m.lay()
 	if why := m.listEvents(w.Events()); why != "" {
 		return nil, why

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -274,4 +275,38 @@ func ofPast(err error) (at source.Span, is bool) {
 		return read.Lag.Span, true
 	}
 	return at, false
+}
+
+// mostReturned limits states times steps of a run with delays of which derivatives are compared with runs on both sides
+// for kinks that something read at a moment may have: where these cannot be told, they are suspected.
+const mostReturned = mostBeside
+
+// foldsOfPast returns what makes all derivatives of the last run suspect to be those of one side: that something comes
+// back of the past at a time at which something else happens, or that what is read at moments has kinks, which cannot be
+// evaluated there.
+func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold, err error) {
+	if r.reading.past == nil || r.share > 0 || r.columns == 0 {
+		return nil, nil
+	}
+	r.reader.Open(ctx, &r.trajectory)
+	var m solvers.Mark
+	var times []lag.Moment
+	for i := range r.trajectory.Marks() {
+		if _, _, err := r.reader.LoadMark(i, &m); err != nil {
+			return nil, err
+		}
+		if m.Kind != solvers.MarkStart {
+			times = append(times, lag.Moment{T: m.T, Root: m.Guard >= 0 && !m.Caused})
+		}
+	}
+	work := float64(r.problem.Size().N+1) * float64(steps)
+	kinks := r.kinks != nil && r.kinks.OfMoments() && work <= mostReturned
+	if !kinks && !r.reading.past.Meets(times, r.settings.Solver.RTol) {
+		return nil, nil
+	}
+	all := system.Fold{Moves: sets.New(r.columns), Into: system.IntoAll()}
+	for k := range r.columns {
+		all.Moves.Add(k)
+	}
+	return []system.Fold{all}, nil
 }

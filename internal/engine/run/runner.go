@@ -533,7 +533,11 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if r.wantsSecond() {
 		folds = append(folds, r.foldsOfMeetings(&stats)...)
 	}
-	r.addSides(out, folds)
+	ofPast, err := foldsOfPast(ctx, r, stats.Steps)
+	if err != nil {
+		return nil, r.failed(err, r.worker)
+	}
+	r.addSides(out, append(folds, ofPast...))
 	return out, nil
 }
 

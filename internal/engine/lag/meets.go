@@ -1,0 +1,71 @@
+package lag
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// Moment is a time at which something happens in a run, or is read of it. Root tells that it was located as a root, and
+// is as exact as the run.
+type Moment struct {
+	T    float64
+	Root bool
+}
+
+// sameTime is the part of the time span within which two times count as one, as among events.
+const sameTime = 1e-9
+
+// Meets reports whether a jump or a kink comes back of the past at one of some moments, which ascend, the last of them
+// at the end; or whether two jumps do at one time, by different delays. A variable that separates such two has a
+// derivative on each side. What is read of a kink one delay later has a kink, and a state has one that reads a jump.
+func (r *Record) Meets(moments []Moment, rtol float64) bool {
+	if len(moments) == 0 {
+		return false
+	}
+	end := moments[len(moments)-1].T
+	span := math.Abs(end - r.start)
+	within := func(m Moment) float64 {
+		if m.Root {
+			return max(sameTime, rtol) * span
+		}
+		return sameTime * span
+	}
+	meets := func(t float64) bool {
+		far := max(sameTime, rtol) * span
+		for i := sort.Search(len(moments), func(i int) bool { return moments[i].T >= t-far }); i < len(moments); i++ {
+			if moments[i].T > t+far {
+				return false
+			}
+			if math.Abs(moments[i].T-t) <= within(moments[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	var jumps []float64
+	for _, g := range r.gaps {
+		if r.moving > 0 && g.order > 0 && g.order <= 2 && meets(g.t) {
+			return true
+		}
+		for _, tau := range r.tau {
+			t := g.t + tau
+			if g.order > 1 || !(t <= end+sameTime*span) {
+				continue
+			}
+			if meets(t) {
+				return true
+			}
+			if g.order == 0 {
+				jumps = append(jumps, t)
+			}
+		}
+	}
+	slices.Sort(jumps)
+	for i := 1; i < len(jumps); i++ {
+		if jumps[i]-jumps[i-1] <= sameTime*span {
+			return true
+		}
+	}
+	return false
+}
