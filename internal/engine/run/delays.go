@@ -16,6 +16,7 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
+	"odes.dev/odes/tape"
 )
 
 // whole is what makes a system of a worker: with derivatives and objectives.
@@ -282,8 +283,7 @@ func ofPast(err error) (at source.Span, is bool) {
 const mostReturned = mostBeside
 
 // foldsOfPast returns what makes all derivatives of the last run suspect to be those of one side: that something comes
-// back of the past at a time at which something else happens, or that what is read at moments has kinks, which cannot be
-// evaluated there.
+// back of the past when something else happens, or that what is read at moments has kinks, which cannot be evaluated.
 func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold, err error) {
 	if r.reading.past == nil || r.share > 0 || r.columns == 0 {
 		return nil, nil
@@ -300,7 +300,7 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold,
 		}
 	}
 	work := float64(r.problem.Size().N+1) * float64(steps)
-	kinks := r.kinks != nil && r.kinks.OfMoments() && work <= mostReturned
+	kinks := work <= mostReturned && kinksAtMoments(r.Run)
 	if !kinks && !r.reading.past.Meets(times, r.settings.Solver.RTol) {
 		return nil, nil
 	}
@@ -309,4 +309,15 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold,
 		all.Moves.Add(k)
 	}
 	return []system.Fold{all}, nil
+}
+
+// kinksAtMoments reports whether there are kinks or jumps in what is read or set at moments, or of all that was read.
+func kinksAtMoments(r *Run) bool {
+	c := r.model.System.Compiled
+	tapes := append([]*tape.Tape{c.Initial, c.Final, c.Objective}, slices.Concat(c.AtTimes, c.AtEvents, c.Affects)...)
+	return slices.ContainsFunc(tapes, func(t *tape.Tape) bool {
+		return t != nil && slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
+			return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
+		})
+	})
 }

@@ -609,17 +609,6 @@ func rootOf(m *solvers.Mark) int {
 // Any reports whether the model has operations with kinks.
 func (k *Kinks) Any() bool { return !k.none }
 
-// OfMoments reports whether there may be kinks in what is read or set at moments, or of all that was read.
-func (k *Kinks) OfMoments() bool {
-	c := k.model.Compiled
-	for t := range k.tapes {
-		if t != c.Rates && t != c.Guards && t != c.Choose {
-			return true
-		}
-	}
-	return false
-}
-
 // OfPeaks reports whether there may be kinks in what is to be largest.
 func (k *Kinks) OfPeaks() bool { return k.tapes[k.model.Compiled.Peaks] != nil }
 
