@@ -24,6 +24,15 @@ func (m *Model) RandomEffects() (names []string) {
 	return names
 }
 
+// IndividualEffects returns the names of the random effects of the model of one experiment alone: params whose
+// distribution is in its nll().
+func (m *Model) IndividualEffects() (names []string) {
+	for _, r := range m.engine.Checked.Individual {
+		names = append(names, r.Sym.Name)
+	}
+	return names
+}
+
 // Covariances returns the names of params that are matrices of covariances of random effects.
 func (m *Model) Covariances() (names []string) {
 	for _, r := range m.engine.Checked.Randoms {

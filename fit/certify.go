@@ -36,6 +36,9 @@ const (
 	mostGain      = 1e-6
 	mostViolation = 1e-6
 	mostNoise     = 1e-4
+	// Where the objective was larger at the start than it is by absurd, as where a run blows up, a part of that says
+	// nothing: derivatives may promise, and rounding may hide, a part of the objective itself.
+	absurd, mostPromise, mostHidden = 1e6, 1e-5, 1e-6
 )
 
 // certificate is a KKT and what it was computed from.
@@ -46,6 +49,8 @@ type certificate struct {
 	gain       float64   // of the objective
 	squares    []float64 // the curvature that squares have; nil where there are none
 	sound      bool      // all numbers of the runs are
+	farStart   bool      // the start was so far away that gains are not a part of what the search has gained
+	hidden     bool      // and rounding hides what could be gained
 	violated   bool      // constraints do not hold
 	infeasible bool      // and violations can be no less nearby
 }
@@ -182,8 +187,12 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			exact = max(exact, s.Values[i+1].Error/size)
 		}
 	}
+	if own := math.Abs(at.Value); !p.squares && c.Size > float64(absurd*own) && own > 10*s.Values[0].Error {
+		out.hidden = float64(0x1p-52*c.Size) > float64(mostHidden*own)
+		out.farStart = out.gain > float64(mostPromise*own) && out.gain > 10*s.Values[0].Error || out.hidden
+	}
 	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) &&
-		out.Feasibility <= exact && out.Noise <= mostNoise
+		out.Feasibility <= exact && out.Noise <= mostNoise && !out.farStart
 	if out.violated = !(out.Feasibility <= exact); out.violated {
 		out.infeasible = c.Infeasible()
 	}
@@ -229,7 +238,7 @@ func (p judge) reaches(x []float64) []float64 {
 				out[i] = span
 			}
 		}
-		if out[i] == 0 {
+		if out[i] == 0 || c.block == nil && !c.log && p.atZero(i, out[i]) {
 			out[i] = 1
 		}
 	}
@@ -388,8 +397,16 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		return fmt.Sprintf("near it the objective is less, by %s of %s, to second order", diag.Number(c.Stationarity),
 			p.unit())
 	}
-	promise := fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s",
-		diag.Number(c.Stationarity), p.unit())
+	by, of := c.Stationarity, p.unit()
+	if c.farStart {
+		by, of = math.Abs(c.gain/c.problem.At.Value), "itself"
+	}
+	if c.hidden {
+		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s where an estimate moves by "+
+			"its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run in "+
+			"parts (shooting = 10)", diag.Number(c.problem.Size))
+	}
+	promise := fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s", diag.Number(by), of)
 	if out.Starts[0].Status == "converged" { // and the searches from there are over
 		promise += ", and no search gets there"
 	}

@@ -6,51 +6,39 @@ import (
 )
 
 // Matters reports whether outputs of e, as its last Run left it, are others on one side of the jump of v than on
-// another, on whichever sides of theirs the others of jumps are; v is one of these. near is that of Bends. Where there
-// is too much to try, it does.
-func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64) bool {
-	list, ok := choices(e, jumps, near, nil)
-	return !ok || tries(e, []*Evaluator[float64]{e}, jumps, list, choicesOf(jumps, v), outputs,
-		func(was, now [][]float64) bool { return !alike(was[0], now[0]) })
-}
-
-// MattersBeside reports whether the two sides of the jump of v have derivatives that differ, where Matters finds one
-// value, in one of several directions. move moves the inputs of an evaluator that part of the way in one. With second,
-// second derivatives count.
-func MattersBeside(e *Evaluator[float64], v Value, jumps []Value, near float64, second bool, directions int,
+// another, on whichever sides of theirs the others of jumps are; v is one of these. near is that of Bends. They are
+// others if values differ, or else derivatives in one of several directions, and with second also second ones. move
+// moves the inputs of an evaluator that part of the way in a direction. Where there is too much to try, it matters.
+func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64, second bool, directions int,
 	move func(e *Evaluator[float64], direction int, part float64),
 ) bool {
 	list, ok := choices(e, jumps, near, nil)
-	if !ok {
+	varied := func(c *choice) bool { return jumps[c.of] == v }
+	if !ok || tries(e, []*Evaluator[float64]{e}, jumps, list, varied, outputs, unlike) {
 		return true
 	}
 	ratio := 0.375 // of differences at half of the way: those in proportion to it have 0.5, squares 0.25, cubes 0.125
 	if second {
 		ratio = 0.1875
 	}
+	part := func(was, now [][]float64) bool {
+		for i, x := range was[0] {
+			far, half := math.Abs(x-now[0][i]), math.Abs(was[1][i]-now[1][i])
+			if far > float64(0x1p-45*math.Abs(x)) && half > float64(ratio*far) {
+				return true
+			}
+		}
+		return false
+	}
 	far, half := NewEvaluator[float64](e.tape), NewEvaluator[float64](e.tape)
 	for direction := range directions {
 		move(far, direction, 1)
 		move(half, direction, 0.5)
-		if tries(e, []*Evaluator[float64]{far, half}, jumps, list, choicesOf(jumps, v), outputs,
-			func(was, now [][]float64) bool {
-				for i, x := range was[0] {
-					off, near := math.Abs(x-now[0][i]), math.Abs(was[1][i]-now[1][i])
-					if off > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*off) {
-						return true
-					}
-				}
-				return false
-			}) {
+		if tries(e, []*Evaluator[float64]{far, half}, jumps, list, varied, outputs, part) {
 			return true
 		}
 	}
 	return false
-}
-
-// choicesOf returns what picks the choices of v.
-func choicesOf(jumps []Value, v Value) func(c *choice) bool {
-	return func(c *choice) bool { return jumps[c.of] == v }
 }
 
 // outputs returns all that e makes.
@@ -61,9 +49,9 @@ func outputs(e *Evaluator[float64]) (all []float64) {
 	return all
 }
 
-// alike reports whether two lists are equal, where numbers that are none are equal, too.
-func alike(was, now []float64) bool {
-	return slices.EqualFunc(was, now, func(a, b float64) bool { return a == b || a != a && b != b })
+// unlike reports whether what is read at the inputs of one evaluator differs, where numbers that are none are equal.
+func unlike(was, now [][]float64) bool {
+	return !slices.EqualFunc(was[0], now[0], func(a, b float64) bool { return a == b || a != a && b != b })
 }
 
 // Switches reports whether elements of an output of e that count are others with element i of it, which is a
@@ -93,7 +81,7 @@ func Switches(e *Evaluator[float64], output string, i int, near float64, counts 
 				}
 			}
 			return some
-		}, func(was, now [][]float64) bool { return !alike(was[0], now[0]) })
+		}, unlike)
 }
 
 // part returns the value, and its element, that element i of v is, where v is put together of several.

@@ -503,23 +503,19 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	}
 	found := k.at(t, &at)
 	if kt := k.tapes[t]; t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
+		nudge := func(e *tape.Evaluator[float64], way int, part float64) {
+			k.model.load(t, e, &at)
+			k.nudge(way/2, e, float64(part*beside)*float64(1-way%2*2), false)
+		}
 		found = slices.DeleteFunc(found, func(x Kink) bool {
-			return x.Op.HasJump() && !tape.Matters(kt.eval, x.value, kt.ops, x.near) && !k.parts(t, &x, &at)
+			return x.Op.HasJump() && !tape.Matters(kt.eval, x.value, kt.ops, x.near, k.second, 2*turns, nudge)
 		})
 	}
+	jumps := func(x Kink) bool { return x.Op.HasJump() && !x.Clock && !x.Still && !x.Held }
+	for i := range found { // on which side a state is, rounding decides, in runs on both sides of a param as well
+		found[i].Rounded = found[i].Rounded || (found[i].Still || found[i].Held) && slices.ContainsFunc(found, jumps)
+	}
 	return found
-}
-
-// parts reports whether the sides of a jump, which are equal at some values, have derivatives that differ, as those of
-// if p > 1 then p else 2*p - 1 at p = 1.
-func (k *Kinks) parts(t *tape.Tape, x *Kink, at *values) bool {
-	return slices.ContainsFunc([]float64{beside, -beside}, func(way float64) bool {
-		return tape.MattersBeside(k.tapes[t].eval, x.value, k.tapes[t].ops, x.near, k.second, turns,
-			func(e *tape.Evaluator[float64], turn int, part float64) {
-				k.model.load(t, e, at)
-				k.nudge(turn, e, float64(part*way), false)
-			})
-	})
 }
 
 // at evaluates t.

@@ -736,6 +736,23 @@ func TestKinksOfManyConditions(t *testing.T) {
 	}
 }
 
+// TestThresholdsOfBoth has the conditions of a param and of a state at their thresholds. Rounding decides the latter, so
+// runs on both sides of the param do not tell whether there is a derivative by it.
+func TestThresholdsOfBoth(t *testing.T) {
+	const head = "time t from 0 to 1\nparam p = 1, r = 2\nstate y = 0.5\ny' = r\n"
+	for _, text := range []string{
+		"objective J = final(if y > 2.5 then 1 elseif p >= 1 then 1 else p)",
+		"objective J = final(if y > 2.5 or p >= 1 then 1 else p)",
+		"objective J = final(if p >= 1 or y > 2.5 then 1 else p)",
+		"objective J = final(if y <= 2.5 and p >= 1 then 1 else p)",
+		"objective J = sum_at([0.5], if y > 1.5 or p >= 1 then 1 else p)",
+	} {
+		if marked := modeltest.Marked(modeltest.Run(t, head+text), 0); !strings.Contains(marked, "p") {
+			t.Errorf("%s: only %q are marked", text, marked)
+		}
+	}
+}
+
 // TestSidesOfOneValue has conditions at their thresholds whose sides have one value there. They have a kink where the
 // derivatives of these differ, and none where they do not.
 func TestSidesOfOneValue(t *testing.T) {

@@ -72,6 +72,9 @@ func (p *problem) visits(r *Result) {
 			mine = mine[:0]
 			at := 0
 			for k := range r.Chains {
+				if r.Chains[k].Draws() == 0 { // it was interrupted before it began
+					continue
+				}
 				for _, x := range r.Chains[k].Values[i][:r.Chains[k].Draws()] {
 					if nearest[at] == m {
 						mine = append(mine, x)

@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -38,6 +39,31 @@ func TestEvidence(t *testing.T) {
 		if method != "smc" && !(r.K < 0.65 && r.Effective <= 1200 && r.Effective > 900 && r.Params[0].BulkESS > 700) {
 			t.Errorf("%s: k = %g, %g effective, %g of a", method, r.K, r.Effective, r.Params[0].BulkESS)
 		}
+	}
+}
+
+// TestMoved: chains that continue from draws of an approximation leave it where it lacks the arms of a parabola, though
+// Pareto's k is small.
+func TestMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	text := prior(`param x0 = -0.325196690815 ~ normal(-0.325196690815, 1.46725888768)
+param y0 = 0.407750719967 ~ normal(0, 37.649047955)
+objective L = -log_prior() + 0.5*((y0 - 0.407750719967 - 2.47823004709*x0^2)/0.246671604857)^2 - 0.5*(y0/37.649047955)^2
+sample { of = L  method = pathfinder }`)
+	ok := 0
+	for _, seed := range []uint64{0, 7} {
+		r := drawn(t, strings.Replace(text, "method", fmt.Sprintf("seed = %d  method", seed+1), 1), Options{})
+		if r.Status == "ok" && r.Params[1].Sd < 6 {
+			t.Errorf("seed %d: the deviation is %g, not 7.9, with k = %g", seed+1, r.Params[1].Sd, r.K)
+		}
+		if len(r.Moved) > 0 {
+			ok++
+		}
+	}
+	if ok == 0 {
+		t.Error("no seed needed this")
 	}
 }
 

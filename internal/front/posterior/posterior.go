@@ -56,6 +56,7 @@ type Result struct {
 	Bent        bool      // chains moved in coordinates that are bent: see nuts.Warp
 	K           float64   // Pareto's k of the weights of laplace and pathfinder; NaN for others
 	Effective   float64   // draws that those weights leave
+	Moved       []string  // whose distribution changes where chains go on from draws of laplace or pathfinder
 	Evidence    *Evidence // nil for chains
 	Populations []Tempered
 	Interrupted bool

@@ -138,7 +138,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 					"draw from; leave the constraint out, or write a param by the others with let", c.Name)
 		}
 	}
-	priors := m.Priors()
+	priors, effects := m.Priors(), m.IndividualEffects()
 	for i, v := range s.Over {
 		for k := range v.Size() {
 			c := coordinate{variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k), size: 1}
@@ -156,6 +156,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 					"leave it out of sample.over, or give it other bounds", c.name)
 				break
 			}
+			has = has || slices.Contains(effects, p.names[i]) // whose distribution is in nll()
 			if !has && (math.IsInf(c.lo, -1) || math.IsInf(c.hi, 1)) {
 				p.flat = append(p.flat, c.name)
 			}
