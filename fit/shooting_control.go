@@ -106,12 +106,8 @@ func (p afar) legs(e *evaluator, otherwise bool) (inParts, error) {
 		}
 		divided = divided || len(c.legs) > 1
 	}
-	switch {
-	case !divided:
+	if !divided {
 		return nil, noneWithin
-	case s.n > mostUnknowns:
-		return nil, undivided(fmt.Sprintf("parts would have %d unknowns with the estimates, more than %d: fewer parts "+
-			"have fewer", s.n, mostUnknowns))
 	}
 	s.list()
 	return s, nil
@@ -154,6 +150,10 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	}
 	from := span.From
 	ends := append(at.list, span.To)
+	if n := s.n + len(at.list)*c.size; n > mostUnknowns {
+		return undivided(fmt.Sprintf("parts would have %d unknowns with the estimates, more than %d: fewer parts "+
+			"have fewer", n, mostUnknowns))
+	}
 	place := func(t float64) float64 {
 		switch {
 		case !stretched:

@@ -736,8 +736,8 @@ func TestKinksOfManyConditions(t *testing.T) {
 	}
 }
 
-// TestThresholdsOfBoth has the conditions of a param and of a state at their thresholds. Rounding decides the latter, so
-// runs on both sides of the param do not tell whether there is a derivative by it.
+// TestThresholdsOfBoth has the conditions of a param and of a state at their thresholds. Rounding decides the latter,
+// so runs on both sides of the param do not tell whether there is a derivative by it.
 func TestThresholdsOfBoth(t *testing.T) {
 	const head = "time t from 0 to 1\nparam p = 1, r = 2\nstate y = 0.5\ny' = r\n"
 	for _, text := range []string{

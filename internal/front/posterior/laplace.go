@@ -175,8 +175,8 @@ func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) er
 }
 
 // moved notes coordinates whose distribution changes where chains continue from some of the draws: the posterior itself
-// does not change under a chain. Weights do not see what no draw came to, as the arms of a curved posterior. scale is the
-// metric of the chains.
+// does not change under a chain. Weights do not see what no draw came to, as the arms of a curved posterior. scale is
+// the metric of the chains.
 func (p *problem) moved(ctx context.Context, r *Result, drawn [][]float64, scale []float64) error {
 	const many, warmup, further = 48, 12, 6
 	count := min(many, len(drawn))
