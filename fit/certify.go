@@ -406,7 +406,7 @@ func (c *certificate) doubts(p judge, out *Result) string {
 			"its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run in "+
 			"parts (shooting = 10)", diag.Number(c.problem.Size))
 	}
-	promise := fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s", diag.Number(by), of)
+	promise := "derivatives promise that the objective is less nearby, by " + diag.Number(by) + " of " + of
 	if out.Starts[0].Status == "converged" { // and the searches from there are over
 		promise += ", and no search gets there"
 	}

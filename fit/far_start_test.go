@@ -9,8 +9,8 @@ import (
 )
 
 // TestFarFromStart minimises convex objectives from starts where they are 10¹⁰ to 10¹⁶ times as large, since small
-// changes grow by so much along the run: what is left to gain is no small part of the objective where a fit says that it
-// has come to a minimum. The minima were computed by quadratic programs.
+// changes grow by so much along the run: what is left to gain is no small part of the objective where a fit says that
+// it has come to a minimum. The minima were computed by quadratic programs.
 func TestFarFromStart(t *testing.T) {
 	for _, c := range []struct {
 		text string
