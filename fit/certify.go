@@ -402,8 +402,8 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		by, of = math.Abs(c.gain/c.problem.At.Value), "itself"
 	}
 	if c.hidden {
-		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s where an estimate moves by "+
-			"its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run in "+
+		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s where an estimate moves "+
+			"by its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run in "+
 			"parts (shooting = 10)", diag.Number(c.problem.Size))
 	}
 	promise := "derivatives promise that the objective is less nearby, by " + diag.Number(by) + " of " + of
