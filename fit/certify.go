@@ -403,8 +403,8 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	}
 	if c.hidden {
 		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s where an estimate moves "+
-			"by its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run in "+
-			"parts (shooting = 10)", diag.Number(c.problem.Size))
+			"by its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run "+
+			"in parts (shooting = 10)", diag.Number(c.problem.Size))
 	}
 	promise := "derivatives promise that the objective is less nearby, by " + diag.Number(by) + " of " + of
 	if out.Starts[0].Status == "converged" { // and the searches from there are over
