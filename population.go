@@ -33,6 +33,15 @@ func (m *Model) IndividualEffects() (names []string) {
 	return names
 }
 
+// Spreads returns the names of params that the distributions of those effects read. They are of the population: one
+// experiment does not tell them, and its density grows without end where they go to zero.
+func (m *Model) Spreads() (names []string) {
+	for _, r := range m.engine.Checked.Individual {
+		names = append(names, model.ParamsOf(map[string]model.Expr{"": r.Scale})...)
+	}
+	return names
+}
+
 // Covariances returns the names of params that are matrices of covariances of random effects.
 func (m *Model) Covariances() (names []string) {
 	for _, r := range m.engine.Checked.Randoms {

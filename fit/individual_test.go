@@ -155,3 +155,28 @@ var (
 		{-0.0703523024343, 0.04685753879, -0.1636093779, 0.02056968375},
 	}
 )
+
+// TestSpreadsOfOne: how effects differ between experiments is nothing that one experiment tells.
+func TestSpreadsOfOne(t *testing.T) {
+	for _, of := range []string{"w", "Omega"} {
+		m, err := odes.Parse("one.ode", `time t from 0 to 4
+param w = 0.5, Omega[2,2] = [[1, 0.1], [0.1, 1]]
+random e ~ normal(0, w)
+random u[2] ~ mvnormal(Omega)
+state x = 1
+x' = -exp(e + u[1])*x
+data D { ID = [1, 1, 2, 2]  time = [1, 2, 1, 2]  y = [0.4, 0.2, 0.3, 0.1] }
+observe y = x + u[2] ~ normal(0.1) from D.y
+experiment subject from D by D.ID
+objective L = nll()
+`, odes.ParseOptions{Experiment: "subject_1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{}
+		o.Settings = []odes.Setting{{Key: "fit.over", Value: "[" + of + "]"}}
+		if _, err := Run(t.Context(), m, o); err == nil || !strings.Contains(err.Error(), "cannot be searched for in") {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+}
