@@ -26,7 +26,7 @@ func (m *Model) RandomEffects() (names []string) {
 
 // IndividualEffects returns the names of the random effects of the model of one experiment alone: params whose
 // distribution is in its nll().
-func (m *Model) IndividualEffects() (names []string) {
+func IndividualEffects(m *Model) (names []string) {
 	for _, r := range m.engine.Checked.Individual {
 		names = append(names, r.Sym.Name)
 	}
@@ -35,7 +35,7 @@ func (m *Model) IndividualEffects() (names []string) {
 
 // Spreads returns the names of params that the distributions of those effects read. They are of the population: one
 // experiment does not tell them, and its density grows without end where they go to zero.
-func (m *Model) Spreads() (names []string) {
+func Spreads(m *Model) (names []string) {
 	for _, r := range m.engine.Checked.Individual {
 		names = append(names, model.ParamsOf(map[string]model.Expr{"": r.Scale})...)
 	}

@@ -176,9 +176,23 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
 	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
 	out.gain = out.Stationarity * c.Size
-	exact := mostViolation // or what constraints can be computed to
-	for i, v := range at.Constraints.C {
-		row := at.Constraints.J[i*n : (i+1)*n]
+	exact := exactness(s, c)
+	if !p.squares {
+		out.fromFar(math.Abs(at.Value), s.Values[0].Error)
+	}
+	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) &&
+		out.Feasibility <= exact && out.Noise <= mostNoise && !out.farStart
+	if out.violated = !(out.Feasibility <= exact); out.violated {
+		out.infeasible = c.Infeasible()
+	}
+	return out, nil
+}
+
+// exactness returns the violation that a certificate allows: what constraints can be computed to, if that is more.
+func exactness(s *odes.Sensitivities, c *certify.Problem) float64 {
+	exact, n := mostViolation, len(c.X)
+	for i, v := range c.At.Constraints.C {
+		row := c.At.Constraints.J[i*n : (i+1)*n]
 		size := 0.0
 		for k, a := range row {
 			size += math.Abs(float64(a * c.Sizes[k]))
@@ -187,16 +201,18 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			exact = max(exact, s.Values[i+1].Error/size)
 		}
 	}
-	if own := math.Abs(at.Value); !p.squares && c.Size > float64(absurd*own) && own > 10*s.Values[0].Error {
-		out.hidden = float64(0x1p-52*c.Size) > float64(mostHidden*own)
-		out.farStart = out.gain > float64(mostPromise*own) && out.gain > 10*s.Values[0].Error || out.hidden
+	return exact
+}
+
+// fromFar notes where gains are not to be measured by what the search has gained, for an objective of a size with an
+// error.
+func (c *certificate) fromFar(own, err float64) {
+	size := c.problem.Size
+	if !(size > float64(absurd*own)) || own <= 10*err {
+		return
 	}
-	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) &&
-		out.Feasibility <= exact && out.Noise <= mostNoise && !out.farStart
-	if out.violated = !(out.Feasibility <= exact); out.violated {
-		out.infeasible = c.Infeasible()
-	}
-	return out, nil
+	c.hidden = float64(0x1p-52*size) > float64(mostHidden*own)
+	c.farStart = c.hidden || c.gain > float64(mostPromise*own) && c.gain > 10*err
 }
 
 // nearby evaluates a problem at a point, and returns the curvature that rows of data have.

@@ -140,7 +140,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	var l diag.List
-	spreads := m.Spreads()
+	spreads := odes.Spreads(m)
 	for i, v := range s.Over {
 		if s.Joint && slices.Contains(spreads, v.Name) {
 			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for in one experiment alone: it is how "+

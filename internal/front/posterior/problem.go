@@ -138,7 +138,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 					"draw from; leave the constraint out, or write a param by the others with let", c.Name)
 		}
 	}
-	priors, effects := m.Priors(), m.IndividualEffects()
+	priors, effects := m.Priors(), odes.IndividualEffects(m)
 	for i, v := range s.Over {
 		for k := range v.Size() {
 			c := coordinate{variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k), size: 1}
