@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 )
 
 // A fit of one experiment alone of a population searches for its random effects, with the params of the population
@@ -14,6 +16,17 @@ import (
 
 // individual compares one experiment alone with its data. The zero value has nothing to compare.
 type individual struct{ *evaluator }
+
+// ofPopulation refuses to search for what distributions of random effects read, in one experiment alone.
+func ofPopulation(m *odes.Model, s *odes.FitSettings, l *diag.List) {
+	spreads := odes.Spreads(m)
+	for _, v := range s.Over {
+		if s.Joint && slices.Contains(spreads, v.Name) {
+			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for in one experiment alone: it is how "+
+				"random effects differ between experiments; leave it out of fit.over", v.String())
+		}
+	}
+}
 
 // individually finds the covariance of what was searched for, at a certified minimum, and what compares the data.
 func individually(

@@ -140,13 +140,8 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	var l diag.List
-	spreads := odes.Spreads(m)
+	ofPopulation(m, &s, &l)
 	for i, v := range s.Over {
-		if s.Joint && slices.Contains(spreads, v.Name) {
-			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for in one experiment alone: it is how "+
-				"random effects differ between experiments; leave it out of fit.over", v.String())
-			continue
-		}
 		lo, hi := bounds[i][0], bounds[i][1]
 		if lo == hi {
 			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for: its bounds leave it one value, %s; "+
