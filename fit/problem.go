@@ -298,7 +298,7 @@ func (p *problem) sizes(x []float64) []float64 {
 		switch span := c.hi - c.lo; {
 		case c.log, c.block != nil:
 			out[i] = 1
-		case x[i] != 0 && !p.atZero(i, x[i]):
+		case x[i] != 0 && !atZero(p, i, x[i]):
 			out[i] = math.Abs(x[i])
 		case span > 0 && !math.IsInf(span, 1):
 			out[i] = span
@@ -310,7 +310,7 @@ func (p *problem) sizes(x []float64) []float64 {
 }
 
 // atZero reports whether a coordinate that began at zero is there but for rounding.
-func (p *problem) atZero(i int, x float64) bool {
+func atZero(p *problem, i int, x float64) bool {
 	const rounding = 1e-12
 	return len(p.start) > i && p.start[i] == 0 && math.Abs(x) < rounding
 }
