@@ -208,10 +208,11 @@ func exactness(s *odes.Sensitivities, c *certify.Problem) float64 {
 // error.
 func (c *certificate) fromFar(own, err float64) {
 	size := c.problem.Size
-	if !(size > float64(absurd*own)) || own <= 10*err {
+	rounding := float64(0x1p-52 * size)
+	if !(size > float64(absurd*own)) || own <= max(10*err, rounding) { // or it is zero
 		return
 	}
-	c.hidden = float64(0x1p-52*size) > float64(mostHidden*own)
+	c.hidden = rounding > float64(mostHidden*own)
 	c.farStart = c.hidden || c.gain > float64(mostPromise*own) && c.gain > 10*err
 }
 
