@@ -56,10 +56,7 @@ func with(o fit.Options, settings []string) fit.Options {
 // TestBatches: batches that hold all data, each as often as it counts, have the likelihood and the gradient of the
 // objective; those of an epoch add up to them.
 func TestBatches(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts no goroutines that others do not start")
-	}
-	for name, text := range map[string]string{"rows": decays, "experiments": twice} {
+	for name, text := range map[string]string{"rows": decays, "experiments": twice, "rows of experiments": twice} {
 		m := parse(t, text)
 		names := []string{"k", "W", "b", "V"}
 		opts := odes.Options{Wrt: names, Of: []string{"L"}}.GradientOnly()
@@ -67,7 +64,7 @@ func TestBatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := m.Batches("L", odes.Options{Wrt: names}.GradientOnly())
+		b, err := m.Batches("L", odes.Options{Wrt: names, Threads: 3}.GradientOnly())
 		if err != nil || b.PriorWeight != 1 {
 			t.Fatal(b, err)
 		}
