@@ -451,21 +451,13 @@ func sumWithin(f *model.Functional, w Window, last bool, nothing func() model.Ex
 	case n:
 		return f
 	}
-	changed := *f
-	t := at.T
-	t.Shape = types.Shape{len(kept)}
-	changed.Times = model.Seal(&model.Const{Base: model.NewBase(t, at.S), Data: kept})
-	if f.Table != nil {
-		changed.Table = f.Table.Keep(rows)
-		changed.Body = model.ReplaceRows(f.Body, func(r *model.Row) model.Expr {
-			if r.Table != f.Table {
-				return nil
-			}
-			return model.Seal(&model.Row{Base: model.NewBase(r.T, r.S), Table: changed.Table, Column: r.Column})
-		})
+	table := f.Table
+	if table != nil {
+		table = table.Keep(rows)
 	}
+	changed := atTimes(f, kept, table)
 	changed.Base = model.NewBase(f.T, f.S)
-	return model.Seal(&changed)
+	return model.Seal(changed)
 }
 
 // addLagrangian adds the sum of all objectives that have second derivatives, each times a weight: a param.

@@ -469,9 +469,6 @@ func observedWithin(
 			return e
 		}
 		list := timesOf(f.Table)
-		changed := *f
-		changed.Table = cutTable(f.Table, true, inside, tables)
-		changed.T.Shape = types.Shape{len(table.Data[0])}
 		at := f.Times.(*model.Const)
 		var kept []float64
 		for i, t := range list {
@@ -479,17 +476,10 @@ func observedWithin(
 				kept = append(kept, at.Data[min(i, len(at.Data)-1)])
 			}
 		}
-		t := at.T
-		t.Shape = types.Shape{len(kept)}
-		changed.Times = model.Seal(&model.Const{Base: model.NewBase(t, at.S), Data: kept})
-		changed.Body = model.ReplaceRows(f.Body, func(r *model.Row) model.Expr {
-			if r.Table != f.Table {
-				return nil
-			}
-			return model.Seal(&model.Row{Base: model.NewBase(r.T, r.S), Table: changed.Table, Column: r.Column})
-		})
+		changed := atTimes(f, kept, cutTable(f.Table, true, inside, tables))
+		changed.T.Shape = types.Shape{len(table.Data[0])}
 		changed.Base = model.NewBase(changed.T, f.S)
-		return model.Seal(&changed)
+		return model.Seal(changed)
 	}
 	if len(table.Data[0]) == 0 {
 		return nil
@@ -574,4 +564,22 @@ func (m *Model) Observed(experiment int, observation string) int {
 		offset += s.Type.Shape.Size()
 	}
 	return -1
+}
+
+// atTimes returns a copy of a sum at times that is at some of these, and reads a table of their rows, nil for none. Its
+// base is that of the sum, and is to be made anew.
+func atTimes(f *model.Functional, kept []float64, table *model.Table) *model.Functional {
+	at, changed := f.Times.(*model.Const), *f
+	t := at.T
+	t.Shape = types.Shape{len(kept)}
+	changed.Times, changed.Table = model.Seal(&model.Const{Base: model.NewBase(t, at.S), Data: kept}), table
+	if table != nil {
+		changed.Body = model.ReplaceRows(f.Body, func(r *model.Row) model.Expr {
+			if r.Table != f.Table {
+				return nil
+			}
+			return model.Seal(&model.Row{Base: model.NewBase(r.T, r.S), Table: table, Column: r.Column})
+		})
+	}
+	return &changed
 }
