@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"odes.dev/odes/plot"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 )
 
 // slope returns the order seen in the errors of steps of length h: the slope of the least-squares
@@ -74,7 +75,7 @@ func TestOrdersOfAdjoints(t *testing.T) {
 		var csv bytes.Buffer
 		csv.WriteString("method,mode,steps,error of gradient\n")
 		for _, s := range c.studies {
-			tab, ok := solvers.Lookup(s.method)
+			tab, ok := methods.Lookup(s.method)
 			if !ok {
 				t.Fatalf("no method %s", s.method)
 			}

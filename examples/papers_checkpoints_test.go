@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"odes.dev/odes/plot"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 )
 
 // TestPaperCheckpoints counts the steps that are made again for a gradient of a run of known length, by states kept,
@@ -118,7 +119,7 @@ func TestPaperStages(t *testing.T) {
 			{Name: "states, number of steps known"}, {Name: "states, not known"}, {Name: "steps with stages"},
 		},
 	}
-	rk4, _ := solvers.Lookup("rk4")
+	rk4, _ := methods.Lookup("rk4")
 	each := rk4.Info().Stages + 2 // states that a step takes, with its ends
 	for c := 1; c <= 90; c += 1 + c/8 {
 		for i, row := range []struct {

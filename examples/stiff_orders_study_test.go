@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/plot"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // followers is the problem of Prothero and Robinson, whose solution is sin(t + π/4) whatever λ is.
@@ -60,7 +61,7 @@ func TestStiffOrders(t *testing.T) {
 		{-1e6, []float64{16, 64}, &plot.Lines{Title: "λ = -10⁶"}},
 	}
 	var rows [][]string
-	for _, spec := range solvers.Methods() {
+	for _, spec := range methods.All() {
 		if !spec.Can.Has(solvers.NeedsJacobian) || spec.Can.Has(solvers.SplitRates) {
 			continue
 		}

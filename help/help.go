@@ -13,7 +13,9 @@ import (
 	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/stdlib"
 )
 
@@ -102,10 +104,10 @@ func Names() []string {
 	for _, k := range stdlib.Constants {
 		names = append(names, k.Name)
 	}
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		names = append(names, m.Name)
 	}
-	for _, r := range solvers.Controllers() {
+	for _, r := range hybrid.Controllers() {
 		names = append(names, r.Name)
 	}
 	known, _ := stdlib.UnitNames()
@@ -176,12 +178,12 @@ func overview(w io.Writer, formats []Entry) {
 	}
 	show("constants", names)
 	names = nil
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		names = append(names, m.Name)
 	}
 	show("methods", names)
 	names = nil
-	for _, r := range solvers.Controllers() {
+	for _, r := range hybrid.Controllers() {
 		names = append(names, r.Name)
 	}
 	show("controllers", names)
@@ -302,7 +304,7 @@ func constant(w io.Writer, name string) bool {
 }
 
 func method(w io.Writer, name string) bool {
-	m, ok := solvers.Lookup(name)
+	m, ok := methods.Lookup(name)
 	if !ok {
 		return false
 	}
@@ -339,7 +341,7 @@ func method(w io.Writer, name string) bool {
 }
 
 func controller(w io.Writer, name string) bool {
-	for _, r := range solvers.Controllers() {
+	for _, r := range hybrid.Controllers() {
 		if r.Name == name {
 			fmt.Fprintf(w, "%s: %s (solver { controller = %s })\n\n", r.Name, r.Title, r.Name)
 			fmt.Fprintf(w, "a step is %g to %g times as long as the one before; max_growth sets another upper "+

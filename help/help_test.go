@@ -15,7 +15,8 @@ import (
 
 	language "odes.dev/odes/parser"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/stdlib"
 )
 
@@ -99,15 +100,15 @@ func TestManual(t *testing.T) {
 		}
 		return string(data)
 	}
-	methods := read("methods.md") + read("methods-derivatives.md")
+	onMethods := read("methods.md") + read("methods-derivatives.md")
 	language := read("language.md") + read("language-functions.md") + read("language-data.md")
-	for _, m := range solvers.Methods() {
-		if !strings.Contains(methods, "`"+m.Name+"`") {
+	for _, m := range methods.All() {
+		if !strings.Contains(onMethods, "`"+m.Name+"`") {
 			t.Errorf("docs/methods.md does not mention %s", m.Name)
 		}
 	}
 	for _, m := range sens.Modes() {
-		if !strings.Contains(methods, "`"+m.Name+"`") && !strings.Contains(methods, "`--mode "+m.Name+"`") {
+		if !strings.Contains(onMethods, "`"+m.Name+"`") && !strings.Contains(onMethods, "`--mode "+m.Name+"`") {
 			t.Errorf("docs/methods.md does not mention mode %s", m.Name)
 		}
 	}

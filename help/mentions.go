@@ -7,7 +7,8 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/stdlib"
 )
 
@@ -57,7 +58,7 @@ func Mentions(word string) []string {
 		add(Function, f.Name)
 	}
 	add(ModuleName, moduleNames()...)
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		add(Method, m.Name)
 	}
 	add(Code, Codes()...)

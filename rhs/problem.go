@@ -17,6 +17,10 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // Problem is y' = f(t, y, p), q' = r(t, y, p), y(t0) = y0(p), q(t0) = 0 with N states y, Q integrals q and P params p,
@@ -37,7 +41,7 @@ type Problem struct {
 	RatesPull func(t float64, y, p, kb, yb, pb []float64) (tb float64)
 
 	// Places and Jacobian are needed by implicit methods: where ∂(f, r)/∂(y, t) has entries, and their values j[E].
-	// Column N is that of time. See solvers.Jacobian.
+	// Column N is that of time. See matrices.Jacobian.
 	Places   Places
 	Jacobian func(t float64, y, p, j []float64)
 	// JacobianPush and JacobianPull are needed for derivatives by methods whose steps contain the Jacobian itself,
@@ -56,7 +60,7 @@ type Problem struct {
 	ValuesPull func(y, q, p, psib, yb, qb, pb []float64)
 
 	once   sync.Once
-	shared *solvers.Jacobian // of all systems, so that what follows from its places is found once
+	shared *matrices.Jacobian // of all systems, so that what follows from its places is found once
 }
 
 // Places are rows and columns of the entries of a Jacobian, [E] each.
@@ -69,7 +73,7 @@ type Options struct {
 	// Solver has the tolerances and all else that solvers know.
 	Solver solvers.Options
 	// Keep says what is kept of the run for derivatives.
-	Keep solvers.Checkpoint
+	Keep record.Checkpoint
 	// Threads is how many goroutines compute Gradient; 0 and 1 mean that of the caller.
 	Threads int
 }
@@ -83,7 +87,7 @@ type Run struct {
 	opts    Options
 	p       []float64
 	spec    *solvers.Spec
-	tr      *solvers.Trajectory
+	tr      *record.Trajectory
 }
 
 // Solve integrates the problem at params[P].
@@ -95,7 +99,7 @@ func (b *Problem) Solve(ctx context.Context, params []float64, opts Options) (*R
 	if name == "" {
 		name = "dopri5"
 	}
-	spec, ok := solvers.Lookup(name)
+	spec, ok := methods.Lookup(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no method %s", name)
 	}
@@ -107,11 +111,11 @@ func (b *Problem) Solve(ctx context.Context, params []float64, opts Options) (*R
 	}
 	r := &Run{problem: b, opts: opts, p: append([]float64(nil), params...), spec: spec}
 	sys, m := b.system(r.p, opts.From, opts.To), spec.New(b.size(), 0)
-	var ctl solvers.Controller
+	var ctl hybrid.Controller
 	if opts.Solver.Fixed == 0 {
-		ctl, _ = solvers.NewController("", m.Info())
+		ctl, _ = hybrid.NewController("", m.Info())
 	}
-	r.tr = &solvers.Trajectory{
+	r.tr = &record.Trajectory{
 		Limit: opts.Solver.Memory, Keep: opts.Keep, Fixed: opts.Solver.Fixed,
 		Replayer: func() (solvers.System, solvers.Method) {
 			return b.system(r.p, opts.From, opts.To), spec.New(b.size(), 0)
@@ -119,7 +123,7 @@ func (b *Problem) Solve(ctx context.Context, params []float64, opts Options) (*R
 	}
 	o := &objectives{b, sys}
 	record := sens.NewRecorder(r.tr, o)
-	stats, err := solvers.Solve(ctx, sys, m, ctl, opts.Solver, record)
+	stats, err := hybrid.Solve(ctx, sys, m, ctl, opts.Solver, record)
 	if err != nil {
 		return nil, err
 	}

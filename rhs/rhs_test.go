@@ -9,6 +9,8 @@ import (
 
 	"odes.dev/odes/rhs"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // vdp returns the oscillator of Van der Pol with params x0, v0, mu, the integral of x², and one objective.
@@ -218,7 +220,7 @@ func TestCheck(t *testing.T) {
 func TestMethods(t *testing.T) {
 	ctx := context.Background()
 	p := []float64{1.5, -0.3, 2}
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		if m.Can.Has(solvers.SplitRates) {
 			continue
 		}
@@ -240,7 +242,7 @@ func TestMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}
-		opts.Keep = solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2, Stages: true}
+		opts.Keep = record.Checkpoint{Kind: record.CheckpointBinomial, RAM: 2, Stages: true}
 		again, err := solve(p).Gradient(ctx)
 		if err != nil {
 			t.Fatal(m.Name, err)

@@ -6,13 +6,14 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 )
 
 var (
-	_ solvers.TangentSystem          = (*system)(nil)
-	_ solvers.CotangentSystem        = (*system)(nil)
-	_ solvers.TangentJacobianField   = (*system)(nil)
-	_ solvers.CotangentJacobianField = (*system)(nil)
+	_ solvers.TangentSystem           = (*system)(nil)
+	_ solvers.CotangentSystem         = (*system)(nil)
+	_ matrices.TangentJacobianField   = (*system)(nil)
+	_ matrices.CotangentJacobianField = (*system)(nil)
 )
 
 // System returns the problem at params p, from one time to another, as solvers and package sens see it: a
@@ -26,7 +27,7 @@ func (b *Problem) system(p []float64, from, to float64) *system {
 		pd: make([]float64, b.P), pb: make([]float64, b.P),
 	}
 	if b.Jacobian != nil {
-		b.once.Do(func() { b.shared = &solvers.Jacobian{Rows: b.Places.Rows, Cols: b.Places.Cols} })
+		b.once.Do(func() { b.shared = &matrices.Jacobian{Rows: b.Places.Rows, Cols: b.Places.Cols} })
 		s.jacobian = b.shared
 	}
 	return s
@@ -37,7 +38,7 @@ type system struct {
 	b        *Problem
 	p        []float64
 	from, to float64
-	jacobian *solvers.Jacobian
+	jacobian *matrices.Jacobian
 	pd, pb   []float64 // tangents and cotangents of the params
 	rows     [][]float64
 	missing  *atomic.Pointer[string] // a function that was called but is nil
@@ -121,7 +122,7 @@ func (s *system) StartPull(_ float64, yb, _, _ []float64) {
 
 func (s *system) Finish() { copy(s.rows[0], s.pb) }
 
-func (s *system) Jacobian() *solvers.Jacobian { return s.jacobian }
+func (s *system) Jacobian() *matrices.Jacobian { return s.jacobian }
 
 func (s *system) EvalJacobian(t float64, y, j []float64) { s.b.Jacobian(t, y, s.p, j) }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // CotangentWorker is what one goroutine needs to sweep backwards. The method has work space for the system's lanes.
@@ -57,7 +59,7 @@ type Adjoint struct {
 }
 
 // sweep returns the sweep of goroutine i, ready for run.
-func (a *Adjoint) sweep(i int, run *solvers.Trajectory) *sweep {
+func (a *Adjoint) sweep(i int, run *record.Trajectory) *sweep {
 	if i == len(a.sweeps) {
 		a.sweeps = append(a.sweeps, newSweep(a.New(), run))
 	}
@@ -73,7 +75,7 @@ func (a *Adjoint) sweep(i int, run *solvers.Trajectory) *sweep {
 func (a *Adjoint) Name() string { return ModeAdjoint }
 
 // Gradient implements Method.
-func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (a *Adjoint) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	w := a.sweep(0, run)
 	_, m := w.obj.Counts()
 	forwards := a.plan(run, m, &opts, res)
@@ -155,7 +157,7 @@ func (a *Adjoint) work(ctx context.Context, w *sweep) error {
 }
 
 // parallel runs work on several goroutines; first belongs to that of the caller.
-func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *sweep, threads int) error {
+func (a *Adjoint) parallel(ctx context.Context, run *record.Trajectory, first *sweep, threads int) error {
 	var group sync.WaitGroup
 	errs := make([]error, threads)
 	for i := 1; i < threads; i++ {
@@ -191,8 +193,8 @@ type sweep struct {
 	sys    solvers.CotangentSystem
 	obj    CotangentObjectives
 	method solvers.Method
-	run    *solvers.Trajectory
-	read   solvers.Reader // of run
+	run    *record.Trajectory
+	read   record.Reader // of run
 	res    *Result
 	rates  slopes
 
@@ -201,10 +203,10 @@ type sweep struct {
 	instants      []solvers.Instant
 	timeless      bool // no time depends on anything: cotangents of time lead nowhere
 	steps         int
-	owed          []owed               // by steps of length zero
-	revisits      solvers.Revisitor    // the system, if it is one
-	selective     Selective            // the objectives, if they are
-	algebra       *solvers.Consistency // nil without algebraic equations
+	owed          []owed                // by steps of length zero
+	revisits      solvers.Revisitor     // the system, if it is one
+	selective     Selective             // the objectives, if they are
+	algebra       *matrices.Consistency // nil without algebraic equations
 	via           transport
 	trace         func(t float64, first int, lam []float64)
 	first         int         // row of the block
@@ -232,7 +234,7 @@ type sweep struct {
 	c, g       solvers.StepCotangent
 }
 
-func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
+func newSweep(wk CotangentWorker, run *record.Trajectory) *sweep {
 	z, l := run.Size(), wk.System.Lanes()
 	f, _ := wk.Objectives.Counts()
 	v := func(n int) []float64 { return make([]float64, n*l) }

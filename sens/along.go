@@ -3,7 +3,7 @@ package sens
 import (
 	"context"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Along replays the run once, with the parameters moved along dp[P] and the initial values along dy0[N] (nil: not at
@@ -11,7 +11,7 @@ import (
 // product, at the cost of one run, whatever P is. They are taken after a move of length at along the same direction:
 // 0 for the run itself, a move of the size of rounding to see what rounding does to them.
 func (c *ComplexStep) Along(
-	ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64,
+	ctx context.Context, run *record.Trajectory, dp, dy0 []float64, at float64,
 ) ([]float64, error) {
 	w := c.New()
 	var res Result
@@ -41,7 +41,7 @@ func (c *ComplexStep) Along(
 // no move), and returns the objectives of each repetition. The sequence of steps and events is kept. So the
 // objectives are smooth functions of the move, for which Taylor's theorem holds whatever the tolerance of the run.
 func (c *ComplexStep) Replays(
-	ctx context.Context, run *solvers.Trajectory, dp, dy0, steps []float64,
+	ctx context.Context, run *record.Trajectory, dp, dy0, steps []float64,
 ) ([][]float64, error) {
 	w := c.New()
 	var res Result
@@ -73,7 +73,7 @@ func (c *ComplexStep) Replays(
 
 // Along is ComplexStep.Along by a tangent. It gives the left side of ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over the recorded steps, of
 // which an adjoint gives the right side.
-func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64) ([]float64, error) {
+func (a *Tangent) Along(ctx context.Context, run *record.Trajectory, dp, dy0 []float64) ([]float64, error) {
 	w := newWalk(a.New(), run)
 	var res Result
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &Options{}); err != nil {

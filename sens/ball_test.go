@@ -10,11 +10,11 @@ import (
 )
 
 type (
-	env     = solvertest.Env
-	hybrid  = solvertest.Hybrid
-	guard   = solvertest.Guard
-	instant = solvertest.Instant
-	event   = solvertest.Event
+	env         = solvertest.Env
+	hybridModel = solvertest.Hybrid
+	guard       = solvertest.Guard
+	instant     = solvertest.Instant
+	event       = solvertest.Event
 )
 
 // fixedAt is an instant at a time that depends on nothing.
@@ -32,7 +32,7 @@ func at(k solvers.InstantKind, f func(e *env) C) instant {
 // ball drops from h0 and bounces. Parameters g, e, h0, tf.
 func ball(tf float64) *problem {
 	p := &problem{opts: solvers.Options{RTol: 1e-10, ATol: 1e-12}}
-	p.Hybrid = &hybrid{
+	p.Hybrid = &hybridModel{
 		N: 2, Q: 1, Params: []float64{9.81, 0.8, 2, tf},
 		Init:  func(_ C, e *env, y, _ []C) { y[0], y[1] = e.P[2], 0 },
 		Field: func(_ C, y []C, e *env, k []C) { k[0], k[1], k[2] = y[1], -e.P[0], y[0] },

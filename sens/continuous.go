@@ -6,6 +6,9 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // ContinuousWorker is what a continuous adjoint needs.
@@ -13,12 +16,12 @@ type ContinuousWorker struct {
 	CotangentWorker // of one lane; its method is that of the run
 	// Field is the same system in another instance. It evaluates the adjoint equation, also in steps that are not
 	// accepted, so the cotangents that gather in it are not used. It needs no parameters. Where Back is an implicit
-	// method, it is a solvers.CotangentJacobianField.
+	// method, it is a matrices.CotangentJacobianField.
 	Field solvers.CotangentSystem
 	// Back returns the method that goes backwards, with solvers.StageSums, for systems of the given size, and its
 	// controller; a nil controller means one step for each step of the run. It has as many members as the method of the
 	// run has: the way back over a step is made by the member that has the place of the one which made the step.
-	Back func(size solvers.Size) (solvers.Method, solvers.Controller)
+	Back func(size solvers.Size) (solvers.Method, hybrid.Controller)
 	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest variable so
 	// far.
 	RTol, ATol float64
@@ -67,7 +70,7 @@ func (c *Continuous) Name() string {
 }
 
 // Gradient implements Method. Lanes are swept one after the other, each with steps of its own.
-func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (c *Continuous) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	wk := c.New()
 	if got, want := wk.Method.Info().Name, run.Method().Name; got != want {
 		return fmt.Errorf("the run was made by method %s and cannot be interpolated by %s", want, got)
@@ -119,7 +122,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	return c.differentiate(ctx, run, s.rates, true, &c.telling, &opts, res)
 }
 
-func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {
+func (c *Continuous) newFlow(wk *ContinuousWorker, run *record.Trajectory) (*flow, error) {
 	cw := wk.CotangentWorker
 	cw.System = twinOf(wk.System, wk.Field)
 	s := newSweep(cw, run)
@@ -162,7 +165,7 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 	for _, i := range f.Mass().Unknowns {
 		f.unknown[i], f.tol.Abs[i] = true, negligible
 	}
-	f.own, err = solvers.NewConsistency(f, 0)
+	f.own, err = matrices.NewConsistency(f, 0)
 	return f, err
 }
 
@@ -179,7 +182,7 @@ func (c *Continuous) prepare(f *flow) error {
 			continue
 		}
 		if f.derive == nil {
-			field, ok := f.field.(solvers.CotangentJacobianField)
+			field, ok := f.field.(matrices.CotangentJacobianField)
 			if !ok {
 				return &solvers.NoJacobianError{Method: m.Info().Name}
 			}
@@ -218,7 +221,7 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 		b, _ := limitsOf(s.run, i, st)
 		s.sys.Eval(b.within(st.T1), st.Y1, k)
 		if s.algebra != nil {
-			s.algebra.Rates(s.sys.(solvers.JacobianField), b.within(st.T1), st.Y1, k)
+			s.algebra.Rates(s.sys.(matrices.JacobianField), b.within(st.T1), st.Y1, k)
 		}
 		s.w[0] = 1
 		s.pullGuard(guard, st)

@@ -8,6 +8,8 @@ import (
 	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // continuous returns the continuous adjoint of p, with its own tolerance.
@@ -17,12 +19,12 @@ func (p *problem) continuous(t testing.TB, name string, tol float64, backsolve b
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 1)},
 			Field:           p.with(1).Hybrid,
-			Back: func(z solvers.Size) (solvers.Method, solvers.Controller) {
+			Back: func(z solvers.Size) (solvers.Method, hybrid.Controller) {
 				m := methodSpec(t, name).New(z, 0)
 				if p.opts.Fixed > 0 {
 					return m, nil
 				}
-				ctl, _ := solvers.NewController("", m.Info())
+				ctl, _ := hybrid.NewController("", m.Info())
 				return m, ctl
 			},
 			RTol: tol, StateATol: []float64{tol},
@@ -136,7 +138,7 @@ func (c *checked) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	c.Method.Step(f, s, reuse)
 	n := f.Size().N
 	at, y := s.T+0.5*s.H, slices.Clone(s.Y0)
-	j := f.(solvers.JacobianField)
+	j := f.(matrices.JacobianField)
 	places := j.Jacobian()
 	entries := make([]float64, len(places.Rows))
 	j.EvalJacobian(at, y, entries)
@@ -188,7 +190,7 @@ func TestBackwardJacobians(t *testing.T) {
 		m.New = func() sens.ContinuousWorker {
 			w := make()
 			back := w.Back
-			w.Back = func(z solvers.Size) (solvers.Method, solvers.Controller) {
+			w.Back = func(z solvers.Size) (solvers.Method, hybrid.Controller) {
 				m, ctl := back(z)
 				c = &checked{m, t, 0}
 				return c, ctl

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Analytic is a recorded run as a function of parameters and initial values. The run is repeated with its sequence of
@@ -12,7 +12,7 @@ import (
 type Analytic struct{ *replay }
 
 // Analytic returns the run as a function.
-func (c *ComplexStep) Analytic(ctx context.Context, run *solvers.Trajectory) (*Analytic, error) {
+func (c *ComplexStep) Analytic(ctx context.Context, run *record.Trajectory) (*Analytic, error) {
 	w := c.New()
 	var res Result
 	r, err := begin(ctx, &w, run, Options{}, &res)

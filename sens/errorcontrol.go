@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // ErrorControl is a Sink that carries forward sensitivities along a run while it is made, so that error control sees
@@ -14,7 +15,7 @@ import (
 // The derivative s of the states by a parameter of size p is as accurate as the states when its error is below ATol/p
 // + RTol·|s| (Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, section 2.6).
 type ErrorControl struct {
-	Run *solvers.Trajectory
+	Run *record.Trajectory
 	// New makes the worker of a block of directions, one for each of its lanes.
 	New func() TangentWorker
 	// Initial adds the initial values to the directions.

@@ -19,7 +19,7 @@ import (
 // 6 t0, 7 tf, 8 from, 9 to, 10 x0, 11 site, 12 period, 13 unused, 14 delay.
 func everything() *problem {
 	p := &problem{opts: solvers.Options{RTol: 1e-9, ATol: 1e-11}}
-	p.Hybrid = &hybrid{
+	p.Hybrid = &hybridModel{
 		N: 3, Q: 2, D: 2, M: 2,
 		Params: []float64{0.9, 0.4, 1.1, 0.07, 0.6, 1.3, 0.1, 6.2, 0.7, 3.3, 0.5, 2.4, 0.9, 7, 0.35},
 		Init: func(t0 C, e *env, y, d []C) {

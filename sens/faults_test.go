@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // glance is a context that says that it has ended at one look alone, the n-th.
@@ -53,7 +54,7 @@ func TestEndOfContext(t *testing.T) {
 	} {
 		p := of()
 		p.opts.Fixed = 0.15
-		tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointEvery, Every: 4}, 0)
+		tr := p.kept(t, "rk4", record.Checkpoint{Kind: record.CheckpointEvery, Every: 4}, 0)
 		all := p.methods(t, "rk4")
 		for _, m := range p.continuousMethods(t, "rk4") {
 			all = append(all, m)
@@ -95,7 +96,7 @@ func TestEndOfContext(t *testing.T) {
 	}
 	p := logisticProblem(1.3, 0.2, 2)
 	p.opts.Fixed = 0.15
-	tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointEvery, Every: 4}, 0)
+	tr := p.kept(t, "rk4", record.Checkpoint{Kind: record.CheckpointEvery, Every: 4}, 0)
 	each(t, "second derivatives", 100, func(ctx context.Context) error {
 		return p.second(t, 1).Products(ctx, tr, units(2), &sens.Products{})
 	})
@@ -184,7 +185,7 @@ func TestTangentsInFile(t *testing.T) {
 	p := logisticProblem(1.3, 0.2, 2)
 	p.opts.Fixed = 0.0005
 	whole, _ := p.run(t, "rk4")
-	tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointEvery, Every: 5}, 0)
+	tr := p.kept(t, "rk4", record.Checkpoint{Kind: record.CheckpointEvery, Every: 5}, 0)
 	if got, want := sens.PathBytes(whole, 2), int64(8*2*(3*whole.Steps()+3*whole.Marks())); got != want {
 		t.Errorf("%d bytes of tangents, want %d", got, want)
 	}
@@ -201,7 +202,7 @@ func TestTangentsInFile(t *testing.T) {
 		var f *disk
 		opened := 0
 		fail := 0
-		tr.Open = func() (solvers.Disk, error) {
+		tr.Open = func() (record.Disk, error) {
 			if opened++; opened == -fail {
 				return nil, errDisk
 			}
@@ -231,7 +232,7 @@ func TestTangentsInFile(t *testing.T) {
 				}
 				continue
 			}
-			var of *solvers.DiskError
+			var of *record.DiskError
 			if !errors.Is(err, errDisk) || !errors.As(err, &of) || fail > 0 && f.open != 0 {
 				t.Errorf("%d lanes, failure %d: %v; %d files are open", c.lanes, fail, err, f.open)
 			}

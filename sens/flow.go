@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // flow carries the cotangents of a sweep through steps as the solution of the adjoint differential equation
@@ -18,14 +20,14 @@ type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
 	method    solvers.Staged
-	members   []solvers.Method     // of method
-	info      solvers.Info         // of the present one, which is that of the step that is being crossed
-	solves    solvers.Implicit     // the present one, if it solves equations; otherwise nil
-	ctl       solvers.Controller   // nil: one step for each recorded one
-	derive    *differentiator      // for implicit methods; otherwise nil
-	own       *solvers.Consistency // finds μ; nil without algebraic equations
-	unknown   []bool               // [N] the elements of μ; nil without
-	between   []float64            // [N] a stage
+	members   []solvers.Method      // of method
+	info      solvers.Info          // of the present one, which is that of the step that is being crossed
+	solves    solvers.Implicit      // the present one, if it solves equations; otherwise nil
+	ctl       hybrid.Controller     // nil: one step for each recorded one
+	derive    *differentiator       // for implicit methods; otherwise nil
+	own       *matrices.Consistency // finds μ; nil without algebraic equations
+	unknown   []bool                // [N] the elements of μ; nil without
+	between   []float64             // [N] a stage
 	rtol      float64
 	atol      float64
 	backsolve bool // the state is integrated back along with λ
@@ -83,16 +85,16 @@ const negligible = 0x1p+960
 // solvingTwin is a twin that has algebraic equations.
 type solvingTwin struct {
 	*twin
-	solvers.CotangentJacobianField // the system of the twin
+	matrices.CotangentJacobianField // the system of the twin
 }
 
 // Mass returns the mass matrix.
-func (t *solvingTwin) Mass() *solvers.Mass { return t.Jacobian().Mass }
+func (t *solvingTwin) Mass() *matrices.Mass { return t.Jacobian().Mass }
 
 func twinOf(sys, field solvers.CotangentSystem) solvers.CotangentSystem {
 	t := &twin{sys, field}
-	if m, ok := sys.(interface{ Mass() *solvers.Mass }); ok && m.Mass() != nil {
-		return &solvingTwin{t, sys.(solvers.CotangentJacobianField)}
+	if m, ok := sys.(interface{ Mass() *matrices.Mass }); ok && m.Mass() != nil {
+		return &solvingTwin{t, sys.(matrices.CotangentJacobianField)}
 	}
 	return t
 }
@@ -237,13 +239,13 @@ func (f *flow) enter(i int) error {
 }
 
 // Mass returns that of the run: μ stands where its unknowns do.
-func (f *flow) Mass() *solvers.Mass { return f.derive.places.Mass }
+func (f *flow) Mass() *matrices.Mass { return f.derive.places.Mass }
 
 // project makes yb, a cotangent of the state y at t, one of the states that are no unknowns: the transpose of their
 // being functions of t, the others and the parameters.
 func (f *flow) project(t float64, y, yb, tb []float64) {
 	if f.algebra != nil {
-		f.algebra.Pull(f.sys.(solvers.CotangentJacobianField), f.within(t), y, yb, tb)
+		f.algebra.Pull(f.sys.(matrices.CotangentJacobianField), f.within(t), y, yb, tb)
 	}
 }
 
@@ -395,7 +397,7 @@ func (f *flow) first(left float64) {
 	f.Eval(f.st.T, f.st.Y0, f.st.K[:w])
 	f.fresh = true
 	f.scale(f.st.Y0)
-	f.h = solvers.InitialStep(f, f.info, &f.tol, f.st, left, f.work)
+	f.h = hybrid.InitialStep(f, f.info, &f.tol, f.st, left, f.work)
 	if f.h == 0 || f.h != f.h || f.size == 0 {
 		f.h = left
 	}

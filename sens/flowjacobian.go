@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // transposed says where the derivatives of what goes backwards have entries, and which of the model's own they are
@@ -23,8 +24,8 @@ import (
 // Jacobian, applied to the products of μ and (v, v_t). It takes one of them for time, and for H as many as it has
 // columns that share no row, in colours.
 type transposed struct {
-	of     *solvers.Jacobian // of the model
-	places *solvers.Jacobian
+	of     *matrices.Jacobian // of the model
+	places *matrices.Jacobian
 	states []int32 // entries of f_y
 	direct []int32 // entries of (f_y, f_t), where the state is integrated back
 	second []element
@@ -36,8 +37,8 @@ type transposed struct {
 type element struct{ row, col int32 }
 
 // transpose finds the places for n states. Entries are in the order direct, states, second, time.
-func transpose(of *solvers.Jacobian, n int, backsolve bool) *transposed {
-	p := &transposed{of: of, places: &solvers.Jacobian{Mass: of.Mass, Direct: true}}
+func transpose(of *matrices.Jacobian, n int, backsolve bool) *transposed {
+	p := &transposed{of: of, places: &matrices.Jacobian{Mass: of.Mass, Direct: true}}
 	add := func(row, col int32) {
 		p.places.Rows, p.places.Cols = append(p.places.Rows, row), append(p.places.Cols, col)
 	}
@@ -130,7 +131,7 @@ func (p *transposed) paint(n int) {
 // differentiator evaluates the derivatives of what goes backwards.
 type differentiator struct {
 	*transposed
-	field   solvers.CotangentJacobianField
+	field   matrices.CotangentJacobianField
 	inner   solvers.Interpolant // of the run
 	entries []float64           // [E] of the model
 	jb      []float64           // [E]
@@ -138,10 +139,10 @@ type differentiator struct {
 	hv, tb  []float64           // [N], [1]
 }
 
-// Jacobian implements solvers.JacobianField.
-func (f *flow) Jacobian() *solvers.Jacobian { return f.derive.places }
+// Jacobian implements matrices.JacobianField.
+func (f *flow) Jacobian() *matrices.Jacobian { return f.derive.places }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (f *flow) EvalJacobian(t float64, z, j []float64) {
 	d := f.derive
 	n := f.n

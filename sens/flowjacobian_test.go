@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/testing/seeds"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // TestColours requires that columns of one colour share no row, and that there is an entry for every pair of states
@@ -23,7 +24,7 @@ func TestColours(t *testing.T) {
 		"full":   {func(row, col int) bool { return row == col || row == n }, n},
 		"none":   {func(row, col int) bool { return col == n }, 0},
 	} {
-		of := &solvers.Jacobian{}
+		of := &matrices.Jacobian{}
 		pairs := map[element]bool{}
 		for row := range n + 1 { // the last is that of a quadrature
 			var reads []int32

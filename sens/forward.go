@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // Forward is continuous forward sensitivity analysis: the variational equations
@@ -32,7 +34,7 @@ type Forward struct {
 func (a *Forward) Name() string { return ModeForward }
 
 // Gradient implements Method.
-func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (a *Forward) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	w := newWalk(a.New(), run)
 	z := run.Size()
 	w.tells = &a.telling
@@ -94,7 +96,7 @@ func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float
 func (w *walk) slope(t float64, y []float64) {
 	w.sys.Eval(t, y, w.k)
 	if w.algebra != nil {
-		w.algebra.Rates(w.sys.(solvers.JacobianField), t, y, w.k)
+		w.algebra.Rates(w.sys.(matrices.JacobianField), t, y, w.k)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 )
 
 // observed is everything with many more observation times: fixed ones, some that move with parameters, one that
@@ -124,10 +126,10 @@ func TestObserveAuto(t *testing.T) {
 			t.Errorf("82 observations were not read inside steps of %s", name)
 		}
 	}
-	tr := &solvers.Trajectory{}
+	tr := &record.Trajectory{}
 	m := cubic{many.method(t, "dopri8", 0)}
-	ctl, _ := solvers.NewController("", m.Info())
-	if _, err := solvers.Solve(t.Context(), many.Hybrid.With(1), m, ctl, many.opts, tr); err != nil {
+	ctl, _ := hybrid.NewController("", m.Info())
+	if _, err := hybrid.Solve(t.Context(), many.Hybrid.With(1), m, ctl, many.opts, tr); err != nil {
 		t.Fatal(err)
 	}
 	for i := range tr.Marks() {

@@ -10,19 +10,21 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 )
 
 // kept solves the problem into a trajectory that keeps c and recomputes the rest.
-func (p *problem) kept(t testing.TB, name string, c solvers.Checkpoint, limit int64) *solvers.Trajectory {
+func (p *problem) kept(t testing.TB, name string, c record.Checkpoint, limit int64) *record.Trajectory {
 	t.Helper()
-	tr := &solvers.Trajectory{Keep: c, Limit: limit}
+	tr := &record.Trajectory{Keep: c, Limit: limit}
 	tr.Replayer = func() (solvers.System, solvers.Method) { return p.Hybrid.With(1), p.method(t, name, 0) }
 	m := p.method(t, name, 0)
-	var ctl solvers.Controller
+	var ctl hybrid.Controller
 	if p.opts.Fixed == 0 {
-		ctl, _ = solvers.NewController("", m.Info())
+		ctl, _ = hybrid.NewController("", m.Info())
 	}
-	if _, err := solvers.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, tr); err != nil {
+	if _, err := hybrid.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, tr); err != nil {
 		t.Fatal(err)
 	}
 	return tr
@@ -91,11 +93,11 @@ func keptAlike(t *testing.T, of func(p *problem, name string) []sens.Method) {
 			if err := m.Gradient(t.Context(), whole, opts, &want); err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range []solvers.Checkpoint{
-				{Kind: solvers.CheckpointEvery},
-				{Kind: solvers.CheckpointEvery, Every: 5},
-				{Kind: solvers.CheckpointBinomial, RAM: 4},
-				{Kind: solvers.CheckpointBinomial, RAM: 9},
+			for _, c := range []record.Checkpoint{
+				{Kind: record.CheckpointEvery},
+				{Kind: record.CheckpointEvery, Every: 5},
+				{Kind: record.CheckpointBinomial, RAM: 4},
+				{Kind: record.CheckpointBinomial, RAM: 9},
 			} {
 				if _, costly := m.(*sens.ComplexStep); costly && c.RAM == 4 {
 					continue
@@ -118,7 +120,7 @@ func keptAlike(t *testing.T, of func(p *problem, name string) []sens.Method) {
 func TestKeptCancel(t *testing.T) {
 	p := everything()
 	p.opts.Fixed = 0.01
-	tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2}, 0)
+	tr := p.kept(t, "rk4", record.Checkpoint{Kind: record.CheckpointBinomial, RAM: 2}, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	tr.Replayer = func() (solvers.System, solvers.Method) {

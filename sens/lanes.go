@@ -6,24 +6,27 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/lanes"
+	"odes.dev/odes/solvers/record"
 )
 
 // LaneRuns makes runs of one system side by side, each with its own values, and the derivatives of each: in a lane of
-// solvers.Lanes what Solver and Adjoint, Tangent or Forward make alone, to the same bits. It belongs to one goroutine.
+// hybrid.Lanes what Solver and Adjoint, Tangent or Forward make alone, to the same bits. It belongs to one goroutine.
 //
 // When the run of a lane has ended, the next one takes its place. On the way back each lane walks through its runs, the
 // last one first, and all of them through the same blocks; tangents go through them once more from the start.
 type LaneRuns struct {
-	runs  *solvers.Lanes
+	runs  *hybrid.Lanes
 	moves []bool // steps of each member of the method whose ends move are transposed in lanes
 	opts  Options
 
 	*LaneSeats
-	record  solvers.Trajectory // for the sweeps, which ask it for sizes
-	present []*laneRun         // on the way back, the present run of each lane
-	width   int                // objectives that are swept together, or directions
-	ending  []int              // the lanes whose steps of the present block have ends that move
-	apart   []int              // the lanes whose next steps have such ends and are in no block
+	record  record.Trajectory // for the sweeps, which ask it for sizes
+	present []*laneRun        // on the way back, the present run of each lane
+	width   int               // objectives that are swept together, or directions
+	ending  []int             // the lanes whose steps of the present block have ends that move
+	apart   []int             // the lanes whose next steps have such ends and are in no block
 	// Those among apart whose steps are transposed together.
 	together []int
 
@@ -38,7 +41,7 @@ type LaneRuns struct {
 // LaneSeats are the systems whose runs are made: one in each lane.
 type LaneSeats struct {
 	lanes   []LaneWorker
-	solvers []*solvers.Solver
+	solvers []*hybrid.Solver
 	sweeps  []*sweep      // of lanes with a way back
 	walks   []*walk       // of lanes with tangents
 	at      []*laneRun    // the present run of each lane
@@ -47,7 +50,7 @@ type LaneSeats struct {
 
 // LaneWorker is what makes the runs of a lane.
 type LaneWorker struct {
-	Solver     *solvers.Solver
+	Solver     *hybrid.Solver
 	Objectives Objectives      // of its system
 	Back       CotangentWorker // for derivatives by the adjoint; else without a System
 	Forth      TangentWorker   // for tangents
@@ -58,14 +61,14 @@ type LaneWorker struct {
 	Start func(m *solvers.Mark) error
 	// Beside sees each run as well, without derivatives, unless it is nil. Done then tells that run i has ended well,
 	// before the next one begins.
-	Beside solvers.LaneReader
+	Beside hybrid.LaneReader
 	Done   func(i int)
 }
 
 // besideRun is a laneRun that another sink sees as well.
 type besideRun struct {
 	*laneRun
-	solvers.LaneReader
+	hybrid.LaneReader
 }
 
 // Begin implements solvers.Sink.
@@ -128,7 +131,7 @@ type walked struct {
 
 // laneReading is what a peakFinder has of the present step of a lane.
 type laneReading struct {
-	runs *solvers.Lanes
+	runs *hybrid.Lanes
 	lane int
 }
 
@@ -138,7 +141,7 @@ func (r *laneReading) load() { r.runs.Load(r.lane) }
 // rows returns what was read in lanes of the step for c, where its lane begins; nil for nothing.
 func (r *laneReading) rows(c *peakFinder) []float64 {
 	rows := r.runs.Samples(r.lane)
-	if len(rows)+r.lane != solvers.LaneCount*(2*len(c.all[0])+3*c.n) {
+	if len(rows)+r.lane != lanes.Count*(2*len(c.all[0])+3*c.n) {
 		return nil
 	}
 	return rows
@@ -203,13 +206,13 @@ const (
 	laneKept  = 4 << 20
 )
 
-// NewLaneRuns returns what makes runs with steps in lanes, as solvers.NewLanes has them. What opts say of events is not
+// NewLaneRuns returns what makes runs with steps in lanes, as hybrid.NewLanes has them. What opts say of events is not
 // for them. With tell the solvers have the statistics and warnings of single runs, each until its next one.
-func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options, tell bool) (*LaneRuns, error) {
+func NewLaneRuns(steps []lanes.Stepper, lanes []LaneWorker, opts Options, tell bool) (*LaneRuns, error) {
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
 	l := &LaneRuns{
-		runs: solvers.NewLanes(steps, solvers.LaneUse{
+		runs: hybrid.NewLanes(steps, hybrid.LaneUse{
 			Back: back, Forth: forth, Own: forth && lanes[0].Flow, Tell: tell,
 		}),
 		opts: opts,
@@ -494,7 +497,7 @@ func (r *laneRun) stateAt(of *laneItem, j int, theta float64) []float64 {
 	}
 	r.state = need(r.state, rows.N)
 	for i := range r.state {
-		r.state[i] = block[(at+i)*solvers.LaneCount+r.lane]
+		r.state[i] = block[(at+i)*lanes.Count+r.lane]
 	}
 	return r.state
 }
@@ -534,7 +537,7 @@ func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
 // slopes reports whether derivatives are wanted.
 func (l *LaneRuns) slopes() bool { return len(l.sweeps)+len(l.walks) > 0 }
 
-// Next implements solvers.LaneSource.
+// Next implements hybrid.LaneSource.
 func (l *LaneRuns) Next(lane int) solvers.Sink {
 	if !l.next(lane) {
 		return nil
@@ -559,7 +562,7 @@ func (l *LaneRuns) Next(lane int) solvers.Sink {
 	return r
 }
 
-// Done implements solvers.LaneSource.
+// Done implements hybrid.LaneSource.
 func (l *LaneRuns) Done(lane int, err error) {
 	r := l.at[lane]
 	if err == nil {
@@ -667,12 +670,12 @@ func (l *LaneRuns) pullApart(j, first, objectives int) {
 
 // ends transposes steps of a block whose ends move, for n objectives: the next items of the runs in some lanes. It does
 // what sweep.transpose does. Lanes whose steps end at roots have the cotangents then, and the sweeps of others do.
-func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, first, n int) {
-	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
+func (l *LaneRuns) ends(step lanes.Stepper, block []float64, of []int, first, n int) {
+	mask, times := step.Ends()[:lanes.Count], step.Ends()[lanes.Count:]
 	clear(mask)
 	rates := false
-	var seeded [solvers.LaneCount]bool // something was read within the step
-	for _, i := range lanes {
+	var seeded [lanes.Count]bool // something was read within the step
+	for _, i := range of {
 		it, s := l.present[i].coming(), l.sweeps[i]
 		it.times(times[i:], step.Rows())
 		if first == 0 && it.end.Kind == solvers.EndRoot {
@@ -682,13 +685,13 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	}
 	if rates {
 		h := step.PullEnds(block, 1)
-		for _, i := range lanes {
+		for _, i := range of {
 			if mask[i] != 0 {
 				l.present[i].coming().rate = h[i]
 			}
 		}
 	}
-	for _, i := range lanes {
+	for _, i := range of {
 		s := l.sweeps[i]
 		mask[i] = 1
 		step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
@@ -699,12 +702,12 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	}
 	h := step.PullEnds(block, n)
 	roots := false
-	for _, i := range lanes {
+	for _, i := range of {
 		s, it := l.sweeps[i], l.present[i].coming()
 		step.Take(i, n, s.sys, s.yb, s.tb)
 		mask[i] = 0
 		for j := range n {
-			s.c.H[j] = h[j*solvers.LaneCount+i]
+			s.c.H[j] = h[j*lanes.Count+i]
 		}
 		if seeded[i] {
 			addTo(s.tb, s.th)
@@ -729,7 +732,7 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	if roots {
 		step.PullEnds(block, n)
 	}
-	for _, i := range lanes {
+	for _, i := range of {
 		if s := l.sweeps[i]; mask[i] != 0 {
 			step.Join(i, n, s.yb, s.fb[:len(s.gq)], s.tb)
 			l.present[i].out = false
@@ -738,7 +741,7 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 }
 
 // sow gives a lane what its sweep has read within the step that is transposed next, if it has.
-func (l *LaneRuns) sow(step solvers.LaneStepper, lane, n int) {
+func (l *LaneRuns) sow(step lanes.Stepper, lane, n int) {
 	s := l.sweeps[lane]
 	if s.loaded < 0 {
 		return
@@ -815,7 +818,7 @@ func (it *laneItem) limits() (b limits, any bool) {
 }
 
 // times writes the times that the stages of a step are transposed at, for its lane.
-func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
+func (it *laneItem) times(to []float64, rows *lanes.Rows) {
 	if !rows.Timed {
 		return
 	}
@@ -825,7 +828,7 @@ func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
 		if any {
 			t = b.within(t)
 		}
-		to[k*solvers.LaneCount] = t
+		to[k*lanes.Count] = t
 	}
 }
 

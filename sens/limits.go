@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // limits are the times between which the field of a step is differentiated. At an end that was chosen (by an event,
@@ -16,7 +18,7 @@ import (
 type limits struct{ from, to, gap float64 }
 
 // limitsOf returns the limits of step i, and whether there are any.
-func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
+func limitsOf(run *record.Trajectory, i int, st *solvers.Step) (limits, bool) {
 	start, end := i == 0 || !run.Free(i-1), !run.Free(i)
 	if !start && !end {
 		return limits{from: math.Inf(-1), to: math.Inf(1)}, false
@@ -101,66 +103,66 @@ func (f *limitedSecond) Unwrap() any { return f.SecondField }
 // The Jacobians of these fields. Their entries are those of the step, and only their derivatives are taken within
 // limits.
 
-// Jacobian implements solvers.JacobianField.
-func (f *limitedTangent) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+// Jacobian implements matrices.JacobianField.
+func (f *limitedTangent) Jacobian() *matrices.Jacobian { return f.jacobian().Jacobian() }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (f *limitedTangent) EvalJacobian(t float64, y, j []float64) { f.jacobian().EvalJacobian(t, y, j) }
 
-// PushJacobian implements solvers.TangentJacobianField.
+// PushJacobian implements matrices.TangentJacobianField.
 func (f *limitedTangent) PushJacobian(t float64, y, td, yd, jd []float64) {
 	f.jacobian().PushJacobian(f.within(t), y, td, yd, jd)
 }
 
 // jacobian is the field of an implicit method, which has made sure that it has a Jacobian.
-func (f *limitedTangent) jacobian() solvers.TangentJacobianField {
-	return f.TangentField.(solvers.TangentJacobianField)
+func (f *limitedTangent) jacobian() matrices.TangentJacobianField {
+	return f.TangentField.(matrices.TangentJacobianField)
 }
 
-// Jacobian implements solvers.JacobianField.
-func (f *limitedCotangent) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+// Jacobian implements matrices.JacobianField.
+func (f *limitedCotangent) Jacobian() *matrices.Jacobian { return f.jacobian().Jacobian() }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (f *limitedCotangent) EvalJacobian(t float64, y, j []float64) {
 	f.jacobian().EvalJacobian(t, y, j)
 }
 
-// PullJacobian implements solvers.CotangentJacobianField.
+// PullJacobian implements matrices.CotangentJacobianField.
 func (f *limitedCotangent) PullJacobian(t float64, y, jb, yb, tb []float64) {
 	f.jacobian().PullJacobian(f.within(t), y, jb, yb, tb)
 }
 
-func (f *limitedCotangent) jacobian() solvers.CotangentJacobianField {
-	return f.CotangentField.(solvers.CotangentJacobianField)
+func (f *limitedCotangent) jacobian() matrices.CotangentJacobianField {
+	return f.CotangentField.(matrices.CotangentJacobianField)
 }
 
 // Jacobian returns the places of the entries.
-func (f *limitedComplex) Jacobian() *solvers.Jacobian {
-	return f.ComplexField.(solvers.ComplexJacobianField).Jacobian()
+func (f *limitedComplex) Jacobian() *matrices.Jacobian {
+	return f.ComplexField.(matrices.ComplexJacobianField).Jacobian()
 }
 
 // EvalJacobian writes the entries.
 func (f *limitedComplex) EvalJacobian(t complex128, y, j []complex128) {
-	f.ComplexField.(solvers.ComplexJacobianField).EvalJacobian(complex(f.within(real(t)), imag(t)), y, j)
+	f.ComplexField.(matrices.ComplexJacobianField).EvalJacobian(complex(f.within(real(t)), imag(t)), y, j)
 }
 
-// PullPushJacobian implements solvers.SecondJacobianField.
+// PullPushJacobian implements matrices.SecondJacobianField.
 func (f *limitedSecond) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 	at := [1]float64{f.within(t.X[0])}
 	f.jacobian().PullPushJacobian(solvers.Dual{X: at[:], D: t.D}, y, jb, yb, tb)
 }
 
-// Jacobian implements solvers.JacobianField.
-func (f *limitedSecond) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+// Jacobian implements matrices.JacobianField.
+func (f *limitedSecond) Jacobian() *matrices.Jacobian { return f.jacobian().Jacobian() }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (f *limitedSecond) EvalJacobian(t float64, y, j []float64) { f.jacobian().EvalJacobian(t, y, j) }
 
-// PushJacobian implements solvers.TangentJacobianField.
+// PushJacobian implements matrices.TangentJacobianField.
 func (f *limitedSecond) PushJacobian(t float64, y, td, yd, jd []float64) {
 	f.jacobian().PushJacobian(f.within(t), y, td, yd, jd)
 }
 
-func (f *limitedSecond) jacobian() solvers.SecondJacobianField {
-	return f.SecondField.(solvers.SecondJacobianField)
+func (f *limitedSecond) jacobian() matrices.SecondJacobianField {
+	return f.SecondField.(matrices.SecondJacobianField)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // TestEveryMethod differentiates runs of every registered method, with events of all kinds and with observations inside
@@ -13,7 +14,7 @@ func TestEveryMethod(t *testing.T) {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	const tol = 1e-11 // the coefficients of vern6 and vern8 are in the hundreds, and roundings grow by them
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		if m.Can.Has(solvers.SplitRates) { // imex_test.go
 			continue
 		}

@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/base/elem"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/record"
 )
 
 // tiny is what complex steps move by. An imaginary part is to be felt to first order only, also where derivatives grow
@@ -26,7 +27,7 @@ type ComplexStep struct {
 func (c *ComplexStep) Name() string { return ModeComplex }
 
 // Gradient implements Method.
-func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (c *ComplexStep) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	w := c.New()
 	r, err := begin(ctx, &w, run, opts, res)
 	if err != nil {
@@ -59,7 +60,7 @@ type Differences struct {
 func (c *Differences) Name() string { return ModeDifferences }
 
 // Gradient implements Method.
-func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (c *Differences) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	w := c.New()
 	r, err := begin(ctx, &w, run, opts, res)
 	if err != nil {
@@ -113,7 +114,7 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 }
 
 // begin replays the run as it was, for the values, and sets up res.
-func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts Options, res *Result) (*replay, error) {
+func begin(ctx context.Context, w *ComplexWorker, run *record.Trajectory, opts Options, res *Result) (*replay, error) {
 	if got, want := w.Method.Info().Name, run.Method().Name; got != want {
 		return nil, fmt.Errorf("the run was made by method %s and cannot be replayed by %s", want, got)
 	}

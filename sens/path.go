@@ -1,6 +1,8 @@
 package sens
 
-import "odes.dev/odes/solvers"
+import (
+	"odes.dev/odes/solvers/record"
+)
 
 // path keeps the tangents of a walk: at the start of each step, and at each mark. A nil path keeps nothing.
 //
@@ -11,11 +13,11 @@ type path struct {
 	steps   []float64 // [of a block][1 + N + 1][L]: ṫ, ẏ, ḣ
 	marks   []float64 // [marks][1 + 2(N + D)][L]: ṫ, left limits, right limits
 
-	run     *solvers.Trajectory
+	run     *record.Trajectory
 	block   int  // how many steps are in steps at once
 	present int  // which block that is
 	written bool // by the walk: the file does not have it yet
-	file    solvers.Disk
+	file    record.Disk
 	buf     []byte
 	err     error // of the file; from then on the tangents are wrong
 }
@@ -24,7 +26,7 @@ type path struct {
 const blockBytes = 1 << 16
 
 // blockOf returns for how many steps tangents are in memory at once.
-func blockOf(run *solvers.Trajectory, lanes int) int {
+func blockOf(run *record.Trajectory, lanes int) int {
 	if !run.Keep.InFile() {
 		return run.Steps()
 	}
@@ -32,7 +34,7 @@ func blockOf(run *solvers.Trajectory, lanes int) int {
 }
 
 // PathBytes returns the memory, in bytes, that the tangents of one sweep take in so many lanes.
-func PathBytes(run *solvers.Trajectory, lanes int) int64 {
+func PathBytes(run *record.Trajectory, lanes int) int64 {
 	z, block := run.Size(), int64(blockOf(run, lanes))
 	if block < int64(run.Steps()) {
 		block *= 2 // with the buffer
@@ -40,7 +42,7 @@ func PathBytes(run *solvers.Trajectory, lanes int) int64 {
 	return 8 * int64(lanes) * (block*int64(z.N+2) + int64(run.Marks())*int64(2*(z.N+z.D)+1))
 }
 
-func newPath(run *solvers.Trajectory, lanes int) *path {
+func newPath(run *record.Trajectory, lanes int) *path {
 	z := run.Size()
 	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes, run: run, block: blockOf(run, lanes)}
 	p.steps = make([]float64, p.block*(2*p.l+p.n))
@@ -71,13 +73,13 @@ func (p *path) turn(i int, read bool) {
 	}
 	at := func(block int) int64 { return int64(block) * 8 * int64(len(p.steps)) }
 	if p.written {
-		if p.err = solvers.WriteDisk(p.file, at(p.present), &p.buf, p.steps); p.err != nil {
+		if p.err = record.WriteDisk(p.file, at(p.present), &p.buf, p.steps); p.err != nil {
 			return
 		}
 	}
 	p.present, p.written = to, false
 	if read {
-		p.err = solvers.ReadDisk(p.file, at(to), &p.buf, p.steps)
+		p.err = record.ReadDisk(p.file, at(to), &p.buf, p.steps)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
 )
 
 // PeakObjectives are Objectives some of whose functionals are peaks: the largest values that expressions take along
@@ -445,12 +447,12 @@ func (c *peakFinder) read(st *solvers.Step) bool {
 	return true
 }
 
-// take makes the samples those of a step in a lane; see solvers.LaneStepper.
+// take makes the samples those of a step in a lane; see hybrid.LaneStepper.
 func (c *peakFinder) take(st *solvers.Step, rows []float64) {
 	e, ed := c.all[0], c.all[1]
-	rates := rows[len(e)*solvers.LaneCount:]
+	rates := rows[len(e)*lanes.Count:]
 	for i := range e {
-		e[i], ed[i] = rows[i*solvers.LaneCount], float64(st.H*rates[i*solvers.LaneCount])
+		e[i], ed[i] = rows[i*lanes.Count], float64(st.H*rates[i*lanes.Count])
 	}
 }
 
@@ -458,7 +460,7 @@ func (c *peakFinder) take(st *solvers.Step, rows []float64) {
 // It reports whether it has.
 func (c *peakFinder) pass(j int, st *solvers.Step, rows []float64) bool {
 	top, whole := &c.tops[j], len(c.all[0])
-	row := func(i int) float64 { return rows[i*solvers.LaneCount] }
+	row := func(i int) float64 { return rows[i*lanes.Count] }
 	way, most, least := row(2*whole+j), row(2*whole+c.n+j), row(2*whole+2*c.n+j)
 	rises := way == 1
 	switch {

@@ -16,13 +16,15 @@ import (
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 )
 
 // swing is x = A·sin(ωt + φ), v its rate, with the peaks of x, of −x, of x·v and of t·x, of which the last is largest
 // at the end.
 func swing(tf float64, params ...float64) *problem {
 	p := &problem{}
-	p.Hybrid = &hybrid{}
+	p.Hybrid = &hybridModel{}
 	p.N = 2
 	p.Params = params // A, ω, φ
 	p.Times = []instant{fixedAt(solvers.InstantStart, 0), fixedAt(solvers.InstantEnd, tf)}
@@ -357,9 +359,9 @@ func TestPeaksObserved(t *testing.T) {
 	}
 	o := p.with(1)
 	m := p.method(t, "dopri5", 0)
-	ctl, _ := solvers.NewController("", m.Info())
+	ctl, _ := hybrid.NewController("", m.Info())
 	seen := sens.NewObserver(o)
-	if _, err := solvers.Solve(context.Background(), o.Hybrid, m, ctl, p.opts, seen); err != nil {
+	if _, err := hybrid.Solve(context.Background(), o.Hybrid, m, ctl, p.opts, seen); err != nil {
 		t.Fatal(err)
 	}
 	psi := make([]float64, p.m)
@@ -550,9 +552,9 @@ func TestErrorControl(t *testing.T) {
 	errs, steps := [2]float64{}, [2]int{}
 	for n := range 2 {
 		p.opts = solvers.Options{RTol: 1e-4, ATol: 1e-4}
-		tr := &solvers.Trajectory{}
+		tr := &record.Trajectory{}
 		m := p.method(t, "dopri5", 0)
-		ctl, _ := solvers.NewController("", m.Info())
+		ctl, _ := hybrid.NewController("", m.Info())
 		sinks := solvers.Sinks{tr}
 		if n == 1 {
 			g := &sens.ErrorControl{
@@ -565,7 +567,7 @@ func TestErrorControl(t *testing.T) {
 			p.opts.Also = g.Norm
 			sinks = append(sinks, g)
 		}
-		st, err := solvers.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, sinks)
+		st, err := hybrid.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, sinks)
 		if err != nil {
 			t.Fatal(err)
 		}

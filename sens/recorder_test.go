@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 )
 
 // TestRecorder records a run and observes it meanwhile: the functionals are those that are read from the record later,
@@ -13,10 +15,10 @@ func TestRecorder(t *testing.T) {
 	p := ball(2)
 	o := p.with(1)
 	m := p.method(t, "dopri5", 0)
-	ctl, _ := solvers.NewController("", m.Info())
-	r := sens.NewRecorder(&solvers.Trajectory{}, o)
+	ctl, _ := hybrid.NewController("", m.Info())
+	r := sens.NewRecorder(&record.Trajectory{}, o)
 	for range 2 { // the second run replaces the first
-		if _, err := solvers.Solve(t.Context(), o.Hybrid, m, ctl, p.opts, r); err != nil {
+		if _, err := hybrid.Solve(t.Context(), o.Hybrid, m, ctl, p.opts, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +42,7 @@ func TestRecorder(t *testing.T) {
 		}
 	}
 	o = swing(1, 1, 2, 0).with(1)
-	if got := sens.NewRecorder(&solvers.Trajectory{}, o).Functionals(); got != nil {
+	if got := sens.NewRecorder(&record.Trajectory{}, o).Functionals(); got != nil {
 		t.Errorf("functionals %v beside peaks", got)
 	}
 }

@@ -38,7 +38,7 @@ type outcome struct {
 // example is a system of the reference in this package's terms.
 type example struct {
 	params, states, costs []string
-	hybrid                hybrid
+	hybrid                hybridModel
 }
 
 func (x *example) guard(name string, rho func(t C, y []C, e *env) C, crossing bool,
@@ -61,7 +61,7 @@ func byHand() map[string]*example {
 
 	x := &example{
 		params: []string{"k", "Tenv", "P", "lo", "hi", "x0"}, states: []string{"x", "E"}, costs: []string{"cost"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			D:    1,
 			Init: func(_ C, e *env, y, d []C) { y[0], y[1], d[0] = e.P[5], 0, 1 },
 			Field: func(_ C, y []C, e *env, k []C) {
@@ -86,7 +86,7 @@ func byHand() map[string]*example {
 	x = &example{
 		params: []string{"g", "L", "c", "wall", "e", "th0", "om0"}, states: []string{"th", "om"},
 		costs: []string{"int_om2"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			Init: func(_ C, e *env, y, _ []C) { y[0], y[1] = e.P[5], e.P[6] },
 			Field: func(_ C, y []C, e *env, k []C) {
 				k[0], k[1], k[2] = y[1], -e.P[0]/e.P[1]*cmplx.Sin(y[0])-e.P[2]*y[1], y[1]*y[1]
@@ -99,7 +99,7 @@ func byHand() map[string]*example {
 
 	x = &example{
 		params: []string{"g", "e", "f", "drop", "width", "y0", "v0"}, states: []string{"x", "y", "vx", "vy"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			D:     2,
 			Init:  func(_ C, e *env, y, d []C) { y[0], y[1], y[2], y[3], d[0], d[1] = 0, e.P[5], e.P[6], 0, 0, e.P[4] },
 			Field: func(_ C, y []C, e *env, k []C) { k[0], k[1], k[2], k[3] = y[2], y[3], 0, -e.P[0] },
@@ -113,7 +113,7 @@ func byHand() map[string]*example {
 
 	x = &example{
 		params: []string{"r1", "r2", "Kc", "tc", "xh", "q", "x0"}, states: []string{"x", "H"}, costs: []string{"int_x"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			D:    1,
 			Init: func(_ C, e *env, y, d []C) { y[0], y[1], d[0] = e.P[6], 0, e.P[0] },
 			Field: func(_ C, y []C, e *env, k []C) {
@@ -129,7 +129,7 @@ func byHand() map[string]*example {
 
 	x = &example{
 		params: []string{"a", "b", "c", "d", "I", "v0"}, states: []string{"v", "u"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			Init: func(_ C, e *env, y, _ []C) { y[0], y[1] = e.P[5], e.P[1]*e.P[5] },
 			Field: func(_ C, y []C, e *env, k []C) {
 				k[0], k[1] = 0.04*y[0]*y[0]+5*y[0]+140-y[1]+e.P[4], e.P[0]*(e.P[1]*y[0]-y[1])
@@ -142,7 +142,7 @@ func byHand() map[string]*example {
 
 	x = &example{
 		params: []string{"l1", "l2", "a", "b"}, states: []string{"x1", "x2"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			D:    1,
 			Init: func(_ C, e *env, y, d []C) { y[0], y[1], d[0] = e.P[2], e.P[3], 0 },
 			Field: func(_ C, y []C, e *env, k []C) {
@@ -169,7 +169,7 @@ func byHand() map[string]*example {
 
 	x = &example{
 		params: []string{"g", "c", "V", "al"}, states: []string{"x", "y", "u", "v"},
-		hybrid: hybrid{
+		hybrid: hybridModel{
 			Init: func(_ C, e *env, y, _ []C) {
 				y[0], y[1], y[2], y[3] = 0, 0, e.P[2]*cmplx.Cos(e.P[3]), e.P[2]*cmplx.Sin(e.P[3])
 			},

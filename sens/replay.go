@@ -6,6 +6,8 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // ComplexWorker is what a replay in complex arithmetic needs.
@@ -26,8 +28,8 @@ type ComplexWorker struct {
 type replay struct {
 	*ComplexWorker
 	method solvers.ComplexMethod
-	run    *solvers.Trajectory
-	from   solvers.Reader // of run
+	run    *record.Trajectory
+	from   record.Reader // of run
 
 	p, y, d        []complex128
 	yp, dp, yg, dg []complex128
@@ -48,14 +50,14 @@ type replay struct {
 	heldBefore     []float64 // the present group
 	planning       []float64 // times of the instants
 	field          limitedComplex
-	algebra        *solvers.Consistency // nil without algebraic equations
-	tells          *telling             // nil to tell nobody
+	algebra        *matrices.Consistency // nil without algebraic equations
+	tells          *telling              // nil to tell nobody
 	// pinned tells that imaginary parts alone were moved. Real parts are then those of the recorded run: rounding
 	// cannot lead the replay away from it where that is unstable, nor to the other side of a kink.
 	pinned bool
 }
 
-func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
+func newReplay(w *ComplexWorker, run *record.Trajectory) (*replay, error) {
 	method, err := solvers.As[solvers.ComplexMethod](w.Method, solvers.ComplexSteps)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,9 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // problem is a system with objectives and the way to solve it.
@@ -23,7 +26,7 @@ func (p *problem) method(t testing.TB, name string, lanes int) solvers.Method {
 
 func methodSpec(t testing.TB, name string) *solvers.Spec {
 	t.Helper()
-	spec, ok := solvers.Lookup(name)
+	spec, ok := methods.Lookup(name)
 	if !ok {
 		spec = switching[name]
 	}
@@ -52,7 +55,7 @@ func init() {
 	} {
 		var members []*solvers.Spec
 		for _, m := range of.members {
-			spec, _ := solvers.Lookup(m)
+			spec, _ := methods.Lookup(m)
 			members = append(members, spec)
 		}
 		switching[name] = solvers.TakingTurns(name, of.steps, members...)
@@ -67,19 +70,19 @@ func (p *problem) with(l int) *closures {
 }
 
 // solve records a run.
-func (p *problem) solve(t testing.TB, name string) (*solvers.Trajectory, solvers.Stats, error) {
+func (p *problem) solve(t testing.TB, name string) (*record.Trajectory, solvers.Stats, error) {
 	t.Helper()
-	tr := &solvers.Trajectory{}
+	tr := &record.Trajectory{}
 	m := p.method(t, name, 0)
-	var ctl solvers.Controller
+	var ctl hybrid.Controller
 	if p.opts.Fixed == 0 {
-		ctl, _ = solvers.NewController("", m.Info())
+		ctl, _ = hybrid.NewController("", m.Info())
 	}
-	st, err := solvers.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, tr)
+	st, err := hybrid.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, tr)
 	return tr, st, err
 }
 
-func (p *problem) run(t testing.TB, name string) (*solvers.Trajectory, solvers.Stats) {
+func (p *problem) run(t testing.TB, name string) (*record.Trajectory, solvers.Stats) {
 	t.Helper()
 	tr, st, err := p.solve(t, name)
 	if err != nil {
@@ -120,7 +123,7 @@ func (p *problem) methods(t testing.TB, name string) []sens.Method {
 // step, relative to the largest derivative of the same objective. It returns
 // the result of the adjoint.
 func (p *problem) compare(
-	t *testing.T, name string, tr *solvers.Trajectory, _ solvers.Stats, tol float64,
+	t *testing.T, name string, tr *record.Trajectory, _ solvers.Stats, tol float64,
 ) *sens.Result {
 	t.Helper()
 	opts := sens.Options{Initial: true, EventTimes: true}

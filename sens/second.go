@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // PointTangent is how a Point moves, in L lanes.
@@ -72,7 +74,7 @@ type Products struct {
 }
 
 // Products computes the products of the Hessian of every objective with every direction.
-func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Directions, out *Products) error {
+func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Directions, out *Products) error {
 	first, err := newSecondSweep(a.New(), run)
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	_, m := first.obj.Counts()
 	z := run.Size()
 	if need := PathBytes(run, first.l); a.Memory > 0 && need > a.Memory {
-		return &solvers.MemoryError{Limit: a.Memory, Bytes: need}
+		return &record.MemoryError{Limit: a.Memory, Bytes: need}
 	}
 	out.DP, out.DY0 = need(out.DP, m*z.P), need(out.DY0, m*z.N)
 	out.HP, out.HY0 = need(out.HP, m*dirs.Count*z.P), need(out.HY0, m*dirs.Count*z.N)
@@ -158,13 +160,13 @@ type secondSweep struct {
 	sys     solvers.SecondSystem
 	obj     SecondObjectives
 	method  solvers.SecondMethod
-	run     *solvers.Trajectory
-	read    solvers.Reader // of run, backwards
+	run     *record.Trajectory
+	read    record.Reader // of run, backwards
 	walk    *walk
 	path    *path
-	algebra *solvers.Consistency // nil without algebraic equations
-	rates   []solvers.Dual       // per step: D and Ḋ of the guard at its end
-	tells   *telling             // nil to tell nobody
+	algebra *matrices.Consistency // nil without algebraic equations
+	rates   []solvers.Dual        // per step: D and Ḋ of the guard at its end
+	tells   *telling              // nil to tell nobody
 
 	l           int
 	instants    []solvers.Instant
@@ -214,7 +216,7 @@ func (f *limitedSecond) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	f.SecondField.PullPush(solvers.Dual{X: x[:], D: t.D}, y, kb, yb, tb)
 }
 
-func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, error) {
+func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, error) {
 	method, err := solvers.As[solvers.SecondMethod](wk.Method, solvers.SecondOrder)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // logistic is x' = k·x·(1 - x) from x0, with x(T)² as the objective, and second derivatives by hand.
@@ -71,7 +72,7 @@ func TestSecondKept(t *testing.T) {
 	p := logisticProblem(1.3, 0.2, 2)
 	p.opts.Fixed = 0.02
 	for _, ram := range []int{4, 10} {
-		keep := solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: ram}
+		keep := record.Checkpoint{Kind: record.CheckpointBinomial, RAM: ram}
 		tr := p.kept(t, "rk4", keep, 0)
 		if err := p.adjoint(t, "rk4", 1).Gradient(t.Context(), tr, sens.Options{}, &sens.Result{}); err != nil {
 			t.Fatal(err)
@@ -156,7 +157,7 @@ func TestSecond(t *testing.T) {
 				}
 			}
 			second.Memory = sens.PathBytes(tr, c.lanes) - 1
-			var little *solvers.MemoryError
+			var little *record.MemoryError
 			if err := second.Products(context.Background(), tr, dirs, &out); !errors.As(err, &little) {
 				t.Errorf("with a byte too little: %v", err)
 			}

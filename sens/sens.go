@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Method computes the derivatives of objectives of a recorded run. The discrete methods mean the same by them: the
@@ -14,7 +15,7 @@ type Method interface {
 	Name() string
 	// Gradient fills res, reusing its buffers if they are large enough. The derivatives of an objective without a
 	// value (NaN) mean nothing.
-	Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error
+	Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error
 }
 
 // Teller is a Method that can tell how far a gradient is.
@@ -115,7 +116,7 @@ func need(x []float64, n int) []float64 {
 }
 
 // prepare sets the lengths of res and lists the events of the run.
-func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options) {
+func (res *Result) prepare(run *record.Trajectory, objectives int, opts Options) {
 	z := run.Size()
 	if n := objectives * opts.stride(z); cap(res.DP) < n {
 		res.DP = make([]float64, n)
@@ -167,7 +168,7 @@ type Observer struct {
 	F        []float64 // functionals
 
 	peakFinder *peakFinder // nil where no functional is a peak
-	run        solvers.Reader
+	run        record.Reader
 	step       solvers.Step
 	dense      solvers.Step // with stages of its own, to be interpolated
 	mark       solvers.Mark
@@ -224,7 +225,7 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 }
 
 // replay observes a recorded run, like run.Replay but in the Observer's own memory.
-func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
+func (o *Observer) replay(ctx context.Context, run *record.Trajectory) error {
 	o.run.Open(ctx, run)
 	mk, marks, jumped := 0, run.Marks(), true
 	for i := -1; i < run.Steps(); i++ {
@@ -294,7 +295,7 @@ func (pt *Point) moveTo(m *solvers.Mark) {
 
 // observe fills in the values of a recorded run.
 func (res *Result) observe(
-	ctx context.Context, run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives,
+	ctx context.Context, run *record.Trajectory, sys solvers.System, method solvers.Method, obj Objectives,
 	opts *Options,
 ) error {
 	n, m := obj.Counts()
@@ -331,12 +332,12 @@ func (res *Result) place(c *peakFinder) {
 
 // Recorder records a run and observes it meanwhile, unless a functional is a peak: peaks are found in the record.
 type Recorder struct {
-	*solvers.Trajectory
+	*record.Trajectory
 	observer *Observer // nil where there are peaks
 }
 
 // NewRecorder returns a recorder of runs in tr that observes obj.
-func NewRecorder(tr *solvers.Trajectory, obj Objectives) *Recorder {
+func NewRecorder(tr *record.Trajectory, obj Objectives) *Recorder {
 	r := &Recorder{Trajectory: tr}
 	if peaks, ok := obj.(PeakObjectives); !ok || len(peaks.Peaks()) == 0 {
 		r.observer = NewObserver(obj)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Meeting is what happened at one time of a run.
@@ -70,7 +71,7 @@ type meeting struct {
 // Along returns the derivatives of the objectives along n directions. move returns the motion of params and of initial
 // values (nil for none) of a direction. tol is within which times are one.
 func (a *Sided) Along(
-	ctx context.Context, run *solvers.Trajectory, n int, move func(k int) (pd, dy0 []float64), tol float64,
+	ctx context.Context, run *record.Trajectory, n int, move func(k int) (pd, dy0 []float64), tol float64,
 ) (out *Sides, err error) {
 	w := &sidedWalk{walk: newWalk(a.New(), run), crosser: a.Crosser, tol: tol}
 	z, l := run.Size(), w.l

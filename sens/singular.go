@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Where a Hill function with an exponent below 1 stands at 0, or a root does, the derivative by its argument is
@@ -27,7 +28,7 @@ type bounded struct {
 }
 
 // resolve mends the derivatives in res that are not finite, where they exist.
-func (a *Adjoint) resolve(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (a *Adjoint) resolve(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	if a.Bounded == nil || !res.suspicious(run.Size(), opts) {
 		return nil
 	}

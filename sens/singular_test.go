@@ -7,6 +7,9 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // root is J' = p·√x from 0, x' = 0 from q⁴ + c, with final(J) = p·√(q⁴ + c)·T and final(x) as the objectives. The
@@ -104,12 +107,12 @@ func TestBounded(t *testing.T) {
 				return &root{tinySystem: &tinySystem{tf: tf}, p: p, q: c.q, c: c.c, bound: bound, lanes: lanes}
 			}
 			s := system(0)
-			spec, _ := solvers.Lookup("dopri5")
+			spec, _ := methods.Lookup("dopri5")
 			method := func() solvers.Method { return spec.New(s.Size(), lanes) }
 			m := method()
-			ctl, _ := solvers.NewController("", m.Info())
-			tr := &solvers.Trajectory{}
-			if _, err := solvers.Solve(t.Context(), s, m, ctl, solvers.Options{}, tr); err != nil {
+			ctl, _ := hybrid.NewController("", m.Info())
+			tr := &record.Trajectory{}
+			if _, err := hybrid.Solve(t.Context(), s, m, ctl, solvers.Options{}, tr); err != nil {
 				t.Fatal(err)
 			}
 			worker := func(bound float64) func() sens.CotangentWorker {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // slopes are the rates D = g_t + g_y ∂Φ/∂h at which the guards that ended steps went through zero as the step grew.
@@ -27,7 +28,7 @@ func (s *slopes) at(i int) float64 {
 }
 
 // roots calls f with each step of a run that ended at a guard, and the guard. It makes room for that many rates in to.
-func roots(run *solvers.Trajectory, to *slopes, f func(i, guard int) error) error {
+func roots(run *record.Trajectory, to *slopes, f func(i, guard int) error) error {
 	left := run.Roots()
 	if *to = (slopes{}); left > 0 {
 		*to = slopes{make([]int32, 0, left), make([]float64, 0, left)}

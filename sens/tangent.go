@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 )
 
 // TangentWorker is what a tangent sweep needs. The method has work space for the system's lanes.
@@ -29,7 +31,7 @@ type Tangent struct {
 func (a *Tangent) Name() string { return ModeTangent }
 
 // Gradient implements Method.
-func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+func (a *Tangent) Gradient(ctx context.Context, run *record.Trajectory, opts Options, res *Result) error {
 	w := newWalk(a.New(), run)
 	w.tells = &a.telling
 	return w.gradient(ctx, opts, res)
@@ -69,14 +71,14 @@ type walk struct {
 	sys     solvers.TangentSystem
 	obj     TangentObjectives
 	method  solvers.Method
-	run     *solvers.Trajectory
-	read    solvers.Reader // of run
+	run     *record.Trajectory
+	read    record.Reader // of run
 	res     *Result
 	stride  int
 	ahead   map[int][]float64 // tangents of the times of steps of length zero
 	rates   slopes
-	rated   bool                 // rates are those of the run
-	algebra *solvers.Consistency // nil without algebraic equations
+	rated   bool                  // rates are those of the run
+	algebra *matrices.Consistency // nil without algebraic equations
 
 	l        int
 	instants []solvers.Instant
@@ -106,7 +108,7 @@ type walk struct {
 	path       *path     // keeps the tangents met; nil to keep none
 }
 
-func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
+func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
 	z, l := run.Size(), wk.System.Lanes()
 	f, m := wk.Objectives.Counts()
 	v := func(n int) []float64 { return make([]float64, n*l) }

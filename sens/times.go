@@ -3,7 +3,7 @@ package sens
 import (
 	"context"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // TimesForwards is the part of an adjoint method that differentiates the times of many events: not by one sweep back
@@ -22,7 +22,7 @@ func manyTimes(events, params int) bool { return events > max(params, 64) }
 
 // plan prepares res and reports whether the times of its events are differentiated forwards. Then opts does not ask for
 // them any more.
-func (f *TimesForwards) plan(run *solvers.Trajectory, objectives int, opts *Options, res *Result) (forwards bool) {
+func (f *TimesForwards) plan(run *record.Trajectory, objectives int, opts *Options, res *Result) (forwards bool) {
 	if opts.Time != nil {
 		res.prepare(run, objectives, *opts)
 		return true
@@ -41,7 +41,7 @@ func (f *TimesForwards) plan(run *solvers.Trajectory, objectives int, opts *Opti
 // rates are those of the roots of the run. With field, derivatives are moved along by the field, as in mode forward.
 // tells is told of the passes. Nothing here needs to be resolved: tangents see what they are not moved along.
 func (f *TimesForwards) differentiate(
-	ctx context.Context, run *solvers.Trajectory, rates slopes, field bool, tells *telling, opts *Options,
+	ctx context.Context, run *record.Trajectory, rates slopes, field bool, tells *telling, opts *Options,
 	res *Result,
 ) (err error) {
 	if f.worker == nil {

@@ -7,6 +7,9 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // tinySystem is the van der Pol oscillator by hand: two states, one parameter,
@@ -94,12 +97,12 @@ func (s *tinySystem) ObservePull(_ *sens.Point, fb, _, _, ypb, _, _ []float64) {
 	ypb[0] += fb[0]
 }
 
-func (s *tinySystem) solver(t testing.TB, opts solvers.Options) (*solvers.Solver, solvers.Method) {
+func (s *tinySystem) solver(t testing.TB, opts solvers.Options) (*hybrid.Solver, solvers.Method) {
 	t.Helper()
-	spec, _ := solvers.Lookup("dopri5")
+	spec, _ := methods.Lookup("dopri5")
 	m := spec.New(s.Size(), 1)
-	ctl, _ := solvers.NewController("", m.Info())
-	return solvers.NewSolver(s, m, ctl, opts), m
+	ctl, _ := hybrid.NewController("", m.Info())
+	return hybrid.NewSolver(s, m, ctl, opts), m
 }
 
 // TestAdjointAllocates requires that the cost in allocations does not grow with the number of steps.
@@ -107,7 +110,7 @@ func TestAdjointAllocates(t *testing.T) {
 	count := func(tf float64) float64 {
 		s := &tinySystem{mu: 1, tf: tf, guards: true}
 		solver, m := s.solver(t, solvers.Options{})
-		tr := &solvers.Trajectory{}
+		tr := &record.Trajectory{}
 		if _, err := solver.Solve(context.Background(), tr); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +141,7 @@ func BenchmarkTiny(b *testing.B) {
 		}
 		s := &tinySystem{mu: 1, tf: 200, guards: guards}
 		solver, m := s.solver(b, solvers.Options{})
-		tr := &solvers.Trajectory{}
+		tr := &record.Trajectory{}
 		st, err := solver.Solve(context.Background(), tr)
 		if err != nil {
 			b.Fatal(err)

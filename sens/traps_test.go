@@ -28,7 +28,7 @@ func firing(i instant, event, elem int) instant {
 func copies(n int) *problem {
 	const np = 7
 	p := &problem{opts: solvers.Options{RTol: 1e-10, ATol: 1e-12}}
-	h := &hybrid{N: 2 * n, Q: n, M: n}
+	h := &hybridModel{N: 2 * n, Q: n, M: n}
 	for range n {
 		h.Params = append(h.Params, 9.81, 0.8, 2, 0.4, 1.1, 0.3, 0.25)
 	}
@@ -145,7 +145,7 @@ func TestTwins(t *testing.T) {
 // line is x' = p0 from x = p1, from 0 to 2.
 func line(params ...float64) *problem {
 	p := &problem{opts: solvers.Options{}}
-	p.Hybrid = &hybrid{
+	p.Hybrid = &hybridModel{
 		N: 1, Params: params,
 		Init:  func(_ C, e *env, y, _ []C) { y[0] = e.P[1] },
 		Field: func(_ C, _ []C, e *env, k []C) { k[0] = e.P[0] },

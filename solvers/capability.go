@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"odes.dev/odes/internal/base/team"
 )
 
 // Capability is a set of what a method can do besides what every Method can, and of what it asks for.
@@ -153,13 +155,20 @@ type StiffnessDetector interface {
 	Eigenvalue(s *Step) float64
 }
 
-// keeper is a Method whose transposes are faster with numbers that are at hand when a step has been made, as factors of
+// PartDetector is a StiffnessDetector whose StabilityInterval is that of a part of the rates.
+type PartDetector interface {
+	StiffnessDetector
+	Bounds() RatesPart
+}
+
+// Keeper is a Method whose transposes are faster with numbers that are at hand when a step has been made, as factors of
 // its matrix. Their bits are those without them.
-type keeper interface {
-	// factors returns how many numbers keepFactors writes, once a step has been made.
-	factors() int
-	// keepFactors writes what belongs to s. It returns false if that is no longer at hand, or takes other room.
-	keepFactors(s *Step, to []float64) bool
+type Keeper interface {
+	Method
+	// Factors returns how many numbers KeepFactors writes, once a step has been made.
+	Factors() int
+	// KeepFactors writes what belongs to s. It returns false if that is no longer at hand, or takes other room.
+	KeepFactors(s *Step, to []float64) bool
 }
 
 // Implicit is a Method whose steps solve equations with the Jacobian of their Field, which is a JacobianField; for its
@@ -177,4 +186,20 @@ type Implicit interface {
 	Fault() error
 	// Work returns what all steps of the method took since it was made.
 	Work() ImplicitWork
+}
+
+// CapabilitiesOf returns which of the capabilities with an interface m has, and all of these.
+func CapabilitiesOf(m Method) (has, all Capability) {
+	for _, x := range capabilities {
+		if all |= x.can; x.in(m) {
+			has |= x.can
+		}
+	}
+	return has, all
+}
+
+// Sharing is a Method whose work on long vectors a team may share, with the same bits.
+type Sharing interface {
+	// Share lets a team that belongs to the method's goroutine do so; nil for this goroutine alone.
+	Share(t *team.Team)
 }

@@ -1,10 +1,6 @@
 package solvers
 
-import (
-	"math"
-
-	"odes.dev/odes/internal/base/elem"
-)
+import "odes.dev/odes/internal/base/elem"
 
 // ComplexField is a right-hand side in complex arithmetic; a ComplexSystem is one.
 type ComplexField interface {
@@ -23,8 +19,8 @@ type ComplexStep struct {
 	Dense         bool         // the rows of K past the stages are filled; StepComplex clears it
 }
 
-// node returns the time t + c h; see Step.Node.
-func (s *ComplexStep) node(c float64) complex128 {
+// Node returns the time t + c h; see Step.Node.
+func (s *ComplexStep) Node(c float64) complex128 {
 	switch c {
 	case 0:
 		return s.T
@@ -53,24 +49,4 @@ type ComplexMethod interface {
 	StepComplex(f ComplexField, s *ComplexStep)
 	// InterpolateComplex writes y[N] at T + theta·H.
 	InterpolateComplex(f ComplexField, s *ComplexStep, theta complex128, y []complex128)
-}
-
-// endComplex is end in complex arithmetic.
-func (r *stageWork) endComplex(s *ComplexStep, b *terms) {
-	b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
-	if r.q > 0 {
-		b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
-	}
-}
-
-// failComplex makes s a step that could not be made.
-func (r *stageWork) failComplex(s *ComplexStep) { spoilComplex(s.K[r.w:], s.Y1, s.DQ) }
-
-// spoilComplex makes what could not be computed NaN.
-func spoilComplex(all ...[]complex128) {
-	for _, v := range all {
-		for i := range v {
-			v[i] = complex(math.NaN(), math.NaN())
-		}
-	}
 }

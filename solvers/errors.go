@@ -1,9 +1,8 @@
 package solvers
 
 import (
+	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 )
 
@@ -215,34 +214,6 @@ func (e *DelayError) Error() string {
 	return fmt.Sprintf("the delay of event %s is %v at %s; it must not be negative", e.Event, e.Value, e.Place.String())
 }
 
-// MemoryError tells that the trajectory outgrew its limit.
-type MemoryError struct {
-	Place
-	Limit int64
-	Bytes int64      // what the next step would have needed
-	Keep  Checkpoint // what was kept
-	// Thinned tells that Limit allowed no more than this, though more was asked for.
-	Thinned bool
-}
-
-func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s, with checkpoint = %s; "+
-		"raise the limit, keep less, loosen the tolerances, or shorten the time span",
-		e.Limit, e.Place.String(), e.Keep)
-}
-
-// DiskError tells that states could not be written to a file or read from it. It unwraps to the file's error.
-type DiskError struct {
-	Op  string // "open", "write" or "read"
-	Err error
-}
-
-func (e *DiskError) Error() string {
-	return fmt.Sprintf("cannot %s the file for states of the run: %v", e.Op, e.Err)
-}
-
-func (e *DiskError) Unwrap() error { return e.Err }
-
 // CancelledError tells that the context ended the run between steps. It unwraps to the context's error.
 type CancelledError struct {
 	Place
@@ -264,45 +235,12 @@ type TimeError struct {
 
 func (e *TimeError) Error() string { return e.Message }
 
-// place describes where the run is, and the states that kept the last trial
-// step short. trial is the step being tried, nil between steps.
-func (s *Solver) place(trial *Step) Place {
-	p := Place{
-		T: s.t, H: s.h, Step: s.stats.Steps,
-		Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
-		LastEvent: s.lastEvent(), LastTime: s.lastTime,
+// Undefined reports whether a run ended because its right-hand side has no value where it is needed.
+func Undefined(err error) bool {
+	var short *StepUnderflowError
+	if errors.As(err, &short) {
+		return short.NonFinite
 	}
-	if trial != nil {
-		p.H = trial.H
-	}
-	if s.stiff.found {
-		p.Stiff = s.stiff.rate
-	}
-	if s.stats.Steps+s.stats.Rejected == 0 && trial == nil {
-		return p
-	}
-	for i, y := range s.y {
-		scaled := quotient(s.err[i], s.tol.scale(i, s.trial.Y0[i], s.trial.Y1[i]))
-		if !finite(s.trial.Y1[i : i+1]) {
-			scaled = math.NaN() // counts as the largest
-		}
-		if scaled == 0 {
-			continue
-		}
-		w := WorstState{Value: y, Scaled: scaled, Name: s.sys.StateName(i)}
-		at := len(p.Worst)
-		for at > 0 && rank(p.Worst[at-1].Scaled) < rank(scaled) {
-			at--
-		}
-		p.Worst = slices.Insert(p.Worst, at, w)
-		p.Worst = p.Worst[:min(len(p.Worst), 3)]
-	}
-	return p
-}
-
-func rank(x float64) float64 {
-	if x != x {
-		return math.Inf(1)
-	}
-	return x
+	var bad *NonFiniteError
+	return errors.As(err, &bad) && bad.Body == nil && bad.Guard == 0
 }

@@ -1,12 +1,5 @@
 package solvers
 
-import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-)
-
 // Family is a set of step methods that share their code. It is the one place where its methods are registered: runs,
 // settings, help, completion and the tests of this package read the families and name no method themselves.
 type Family struct {
@@ -50,63 +43,3 @@ type Spec struct {
 
 // Info describes the methods that s makes. The first call may do the work of deriving coefficients.
 func (s *Spec) Info() Info { return s.New(Size{}, 0).Info() }
-
-// families holds every family of methods that users can choose from.
-var families = []*Family{&explicitFamily, &chebyshevFamily, &rosenbrockFamily, &implicitFamily, &additiveFamily}
-
-// Families returns every family of methods.
-func Families() []*Family { return slices.Clone(families) }
-
-// Methods returns the methods of all families, sorted by name.
-func Methods() []*Spec {
-	var all []*Spec
-	for _, f := range families {
-		all = append(all, f.Methods...)
-	}
-	slices.SortFunc(all, func(a, b *Spec) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-// Lookup returns the method that users call name, without settings of its own.
-func Lookup(name string) (*Spec, bool) {
-	_, m := find(name)
-	return m, m != nil
-}
-
-func find(name string) (*Family, *Spec) {
-	for _, f := range families {
-		for _, m := range f.Methods {
-			if m.Name == name {
-				return f, m
-			}
-		}
-	}
-	return nil, nil
-}
-
-// Choose returns the method that users call name, with the values of settings of its family, and the same Spec for
-// the same choice. An error says in one sentence which setting the method does not take or which value it refuses; it
-// begins with the name of the setting.
-func Choose(name string, values map[string]float64) (*Spec, error) {
-	f, m := find(name)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if f != nil && slices.ContainsFunc(f.Settings, func(s MethodSetting) bool { return s.Name == key }) {
-			continue
-		}
-		for _, other := range families {
-			for _, s := range other.Settings {
-				if s.Name == key {
-					return nil, fmt.Errorf("%s %s; %s %s", key, s.Doc, name, s.Not)
-				}
-			}
-		}
-		return nil, fmt.Errorf("%s is a setting of no method", key)
-	}
-	switch {
-	case m == nil:
-		return nil, fmt.Errorf("there is no method %s", name)
-	case len(values) == 0:
-		return m, nil
-	}
-	return f.With(m, values)
-}

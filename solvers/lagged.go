@@ -21,89 +21,47 @@ type Lagged interface {
 	Marked(m *Mark) error
 }
 
-// Remembers reports whether a run by s can read its past: the order of the dense output does not spoil that of steps,
-// but makes that of implicit ones its own and one, and no stage reads beyond its step what no step has made yet.
-func (s *Spec) Remembers() bool {
-	switch m := s.New(Size{N: 1}, 0).(type) {
-	case *switching:
-		return !slices.ContainsFunc(s.Members, func(m *Spec) bool { return !m.Remembers() })
-	case *rungeKutta:
-		return m.info.DenseOrder >= m.info.Order-1
-	case *implicitRungeKutta:
-		return !s.Can.Has(SplitRates) && slices.Max(m.c) <= 1 && 2*m.info.DenseOrder >= m.info.Order
-	}
-	return false
+// Remembering is a Method whose steps a Lagged system can read later.
+type Remembering interface {
+	Method
+	// Remembers reports whether a run by it can read its past: the order of the dense output does not spoil that of
+	// steps, but makes that of implicit ones its own and one, and no stage reads beyond its step what no step has made
+	// yet.
+	Remembers() bool
+	// StageTangents returns the tangents of the rows of K of the last Push, of s with d. They are overwritten later.
+	StageTangents(f TangentField, s *Step, d *StepTangent) []float64
+	// RecallPush is InterpolatePush of a step of which StageTangents returned kd, when others have been pushed
+	// meanwhile.
+	RecallPush(s *Step, d *StepTangent, theta float64, kd, td, yd []float64)
+	// DenseSeeds returns what InterpolatePull keeps for the next Pull. Who takes it makes Sown false.
+	DenseSeeds() *Seeds
 }
 
-// maker returns the method that made s.
-func maker(m Method, s *Step) Method {
+// Remembers reports whether a run by s can read its past; see Remembering.
+func (s *Spec) Remembers() bool {
+	return !slices.ContainsFunc(Members(s.New(Size{N: 1}, 0)), func(m Method) bool {
+		one, ok := m.(Remembering)
+		return !ok || !one.Remembers()
+	})
+}
+
+// maker returns the method that made s, a Remembering one.
+func maker(m Method, s *Step) Remembering {
 	if c, ok := m.(*switching); ok {
-		return c.members[s.Member]
+		m = c.members[s.Member]
 	}
-	return m
+	return m.(Remembering)
 }
 
 // Tangents returns the tangents of the rows of K of the last Push of m, of s with d. They are overwritten later.
 func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
-	r, explicit := maker(m, s).(*rungeKutta)
-	if !explicit {
-		return maker(m, s).(*implicitRungeKutta).push.kd
-	}
-	r.readyKept(f, s, d)
-	return r.dense.kd
+	return maker(m, s).StageTangents(f, s, d)
 }
 
 // RecallPush is InterpolatePush of a step of m of which Tangents returned kd, when others have been pushed meanwhile.
 func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
-	type dense interface {
-		denseTangent(*Step, *StepTangent, float64, []float64, []float64, []float64)
-	}
-	maker(m, s).(dense).denseTangent(s, d, theta, kd, td, yd)
+	maker(m, s).RecallPush(s, d, theta, kd, td, yd)
 }
 
 // SeedsOf returns what InterpolatePull of m keeps for the Pull of s. Who takes it makes Sown false.
-func SeedsOf(m Method, s *Step) *Seeds {
-	switch r := maker(m, s).(type) {
-	case *implicitRungeKutta:
-		return &r.pull.seeds
-	case *rosenbrock:
-		return &r.pull.seeds
-	default:
-		return &r.(*rungeKutta).dense.seeds
-	}
-}
-
-// aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of
-// the past may make it end before.
-func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
-	past := s.sight.lagged
-	if past == nil {
-		return s.aim(tr, stop), nil
-	}
-	longest, at, err := past.Next(s.t, s.opts.Fixed, s.least())
-	if err != nil {
-		return false, err
-	}
-	s.h = min(s.h, longest)
-	before := at < stop-s.eventTol(stop, 0)
-	if before {
-		stop = at
-	}
-	clipped = s.aim(tr, stop) && !before
-	past.Over(tr.T, tr.T1)
-	return clipped, nil
-}
-
-// remade reports whether the trial step is to be made again: it passes over something, or reads what is not smooth.
-func remade(s *Solver, tr *Step) bool {
-	if s.sight.narrow != nil && s.sight.passes(s) {
-		return true
-	} else if s.sight.lagged == nil {
-		return false
-	}
-	h, again := s.sight.lagged.Cut(tr)
-	if again && h > 0 {
-		s.cut = max(h, s.least())
-	}
-	return again
-}
+func SeedsOf(m Method, s *Step) *Seeds { return maker(m, s).DenseSeeds() }

@@ -1,11 +1,6 @@
 package solvers
 
-import (
-	"errors"
-	"fmt"
-
-	"odes.dev/odes/internal/base/linalg"
-)
+import "fmt"
 
 // ImplicitWork counts what the steps of an Implicit method took.
 type ImplicitWork struct {
@@ -15,13 +10,13 @@ type ImplicitWork struct {
 	Further        int // right-hand sides of iterations, besides those that Info counts; Stats.Evals has them
 }
 
-func (w ImplicitWork) plus(v ImplicitWork) ImplicitWork {
+func (w ImplicitWork) Plus(v ImplicitWork) ImplicitWork {
 	return ImplicitWork{
 		w.Jacobians + v.Jacobians, w.Factorisations + v.Factorisations, w.Solves + v.Solves, w.Further + v.Further,
 	}
 }
 
-func (w ImplicitWork) minus(v ImplicitWork) ImplicitWork {
+func (w ImplicitWork) Minus(v ImplicitWork) ImplicitWork {
 	return ImplicitWork{
 		w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves, w.Further - v.Further,
 	}
@@ -79,42 +74,4 @@ func (e *MatrixError) Error() string {
 			e.Bytes, e.Limit)
 	}
 	return fmt.Sprintf("the matrix of the equations for a step is singular: states %v, rates %v", e.Cols, e.Rows)
-}
-
-// faultOf returns why a step with the entries j could not be made: err as an error of this package or, where that is
-// nil, the first entry that is not finite; nil for neither.
-func (p *jacobianPlan) faultOf(err error, j []float64) error {
-	var inconsistent *ConsistencyError
-	switch {
-	case errors.As(err, &inconsistent):
-		return inconsistent
-	case err != nil:
-		return matrixError(err)
-	}
-	for e, v := range j {
-		if !finite(j[e : e+1]) {
-			at := p.all[e]
-			return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
-		}
-	}
-	return nil
-}
-
-// matrixError translates an error of a factorisation.
-func matrixError(err error) error {
-	var singular *linalg.SingularError
-	var infinite *linalg.NotFiniteError
-	var large *linalg.MemoryError
-	switch {
-	case errors.As(err, &singular):
-		return &MatrixError{Kind: MatrixSingular, Rows: singular.Rows, Cols: singular.Cols}
-	case errors.As(err, &infinite):
-		return &MatrixError{
-			Kind: MatrixNotFinite, Rows: []int{infinite.Row}, Cols: []int{infinite.Col}, Value: infinite.Value,
-			Overflow: infinite.Overflow,
-		}
-	case errors.As(err, &large):
-		return &MatrixError{Kind: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit, Iterative: large.Iterative}
-	}
-	return err
 }

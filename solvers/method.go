@@ -1,5 +1,7 @@
 package solvers
 
+import "math"
+
 // Step is one step of a Method and what its tangent and transpose need of it.
 type Step struct {
 	T float64 // start
@@ -38,6 +40,19 @@ func NewStep(m Info, size Size) *Step {
 		DQ: make([]float64, size.Q),
 		E:  make([]float64, w),
 		K:  make([]float64, (m.Stages+m.DenseStages)*w),
+	}
+}
+
+// Node returns the time t + c h. Nodes at the end are at T1 itself, which may differ from the rounded sum when the step
+// was clipped to a given time.
+func (s *Step) Node(c float64) float64 {
+	switch c {
+	case 0:
+		return s.T
+	case 1:
+		return s.T1
+	default:
+		return math.FMA(c, s.H, s.T)
 	}
 }
 
@@ -98,17 +113,8 @@ type Info struct {
 	Evals int
 }
 
-// evals returns how many right-hand sides a step evaluates where row 0 of K is known, or is not.
-func (i *Info) evals(reuse bool) int {
-	n := i.Evals
-	if i.FSAL {
-		n++
-	}
-	if reuse {
-		n--
-	}
-	return n
-}
+// ReadDegree returns the degree of the polynomials through the points of a step at which guards are read.
+func (i *Info) ReadDegree() int { return max(i.DenseDegree, i.DenseOrder, 2) + 1 }
 
 // StepTangent holds the tangents of a step in L lanes. Moving the start (T0), the length (H) and the initial state
 // gives those of the end.

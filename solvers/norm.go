@@ -28,9 +28,14 @@ type Tolerance struct {
 	Most float64
 }
 
-// scale returns sc_i for a state that moves from y0 to y1.
-func (tol *Tolerance) scale(i int, y0, y1 float64) float64 {
-	return math.FMA(tol.RelOf(i), largerSize(y0, y1), tol.AbsOf(i))
+// Scale returns sc_i for a state that moves from y0 to y1.
+func (tol *Tolerance) Scale(i int, y0, y1 float64) float64 {
+	return math.FMA(tol.RelOf(i), elem.LargerSize(y0, y1), tol.AbsOf(i))
+}
+
+// Scaled returns |e|/sc_i for the error e of a state that moves from y0 to y1; 0 where both are.
+func (tol *Tolerance) Scaled(i int, e, y0, y1 float64) float64 {
+	return quotient(e, tol.Scale(i, y0, y1))
 }
 
 // RelOf returns the relative tolerance of state i.
@@ -41,8 +46,8 @@ func (tol *Tolerance) RelOf(i int) float64 {
 	return tol.Rels[i]
 }
 
-// least returns the smallest relative tolerance, as far as doubles have that many digits.
-func (tol *Tolerance) least() float64 {
+// Least returns the smallest relative tolerance, as far as doubles have that many digits.
+func (tol *Tolerance) Least() float64 {
 	least := tol.Rel
 	if tol.Rels != nil {
 		least = slices.Min(tol.Rels)
@@ -96,7 +101,7 @@ func (tol *Tolerance) norms(s *Step, e []float64) (norm, most float64) {
 		return tol.few(s, e), 0
 	}
 	for i, y := range s.Y0 {
-		sc := tol.scale(i, y, s.Y1[i])
+		sc := tol.Scale(i, y, s.Y1[i])
 		finite := sc <= math.MaxFloat64
 		if tol.Kind == NormOdeint {
 			sc = math.FMA(math.Abs(s.H), math.Abs(s.K[i]), math.Abs(y))
@@ -119,7 +124,7 @@ func (tol *Tolerance) few(s *Step, e []float64) float64 {
 		return 0
 	}
 	for i, y := range s.Y0 {
-		sc := tol.scale(i, y, s.Y1[i])
+		sc := tol.Scale(i, y, s.Y1[i])
 		if !(sc <= math.MaxFloat64) {
 			return math.NaN()
 		}
@@ -134,8 +139,8 @@ func rootOfMean(square *[4]float64, n int) float64 {
 	return math.Sqrt(((square[0] + square[2]) + (square[1] + square[3])) / float64(n))
 }
 
-// size returns the norm of x[N] with the scales at y.
-func (tol *Tolerance) size(x, y []float64) float64 {
+// Size returns the norm of x[N] with the scales at y.
+func (tol *Tolerance) Size(x, y []float64) float64 {
 	scaled := func(i int) float64 {
 		return quotient(x[i], math.FMA(tol.RelOf(i), math.Abs(y[i]), tol.AbsOf(i)))
 	}

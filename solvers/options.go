@@ -77,60 +77,12 @@ const (
 	ObserveDense             // sites are read inside steps, by dense output; they do not shorten steps
 )
 
-// manySites is the number of sites from which ObserveAuto reads them inside steps.
-const manySites = 16
-
-// inside reports whether sites are read inside steps by any of the members of a method.
-func (o *Options) inside(list []Instant, members []Info) bool {
-	if o.Observe != ObserveAuto {
-		return o.Observe == ObserveDense
-	}
-	for i := range members {
-		if m := &members[i]; m.DenseOrder+1 < m.Order {
-			return false
-		}
-	}
-	n := 0
-	for i := range list {
-		if list[i].Kind == InstantSite {
-			n++
-		}
-	}
-	return n > manySites
-}
-
-// withDefaults fills in the zero fields.
-func (o Options) withDefaults() Options {
-	if o.RTol == 0 && o.ATol == 0 && o.RTols == nil && o.ATols == nil {
-		o.RTol, o.ATol = 1e-6, 1e-9
-	}
-	if o.MaxSteps == 0 {
-		o.MaxSteps = 1_000_000
-	}
-	if o.MaxCascade == 0 {
-		o.MaxCascade = 100
-	}
-	if o.MaxEvents == 0 {
-		o.MaxEvents = 10_000
-	}
-	return o
-}
-
 // BySize is the absolute tolerance of states for which it follows their sizes.
 const BySize = -1
 
 // Sized reports whether the absolute tolerance of some state follows its size.
 func (o *Options) Sized() bool {
 	return o.ATols == nil && o.ATol < 0 || slices.ContainsFunc(o.ATols, func(x float64) bool { return x < 0 })
-}
-
-// tolerance returns the error norm that the options ask for.
-func (o *Options) tolerance() Tolerance {
-	tol := Tolerance{Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm}
-	if tol.Abs == nil {
-		tol.Abs = []float64{max(o.ATol, 0)}
-	}
-	return tol
 }
 
 // Stats count what a run did.

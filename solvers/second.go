@@ -33,8 +33,8 @@ func (a Dual) Add(b Dual) {
 	}
 }
 
-// rows returns row i of a, rows of w elements.
-func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l : (i+1)*w*l]} }
+// Rows returns row i of a, rows of w elements.
+func (a Dual) Rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l : (i+1)*w*l]} }
 
 // SecondField pushes tangents through the transpose of a Field, for second derivatives.
 type SecondField interface {

@@ -18,8 +18,8 @@ type SplitField interface {
 	Take(part RatesPart)
 }
 
-// splitOf returns the SplitField that f is or wraps, nil for a field without parts.
-func splitOf(f any) SplitField {
+// SplitOf returns the SplitField that f is or wraps, nil for a field without parts.
+func SplitOf(f any) SplitField {
 	for {
 		if s, ok := f.(SplitField); ok && s.Splits() {
 			return s

@@ -80,6 +80,9 @@ func widest(name string, members []Method) Info {
 	return all
 }
 
+// Turns returns for how many steps each member makes them in its turn; 0: they do not take turns.
+func (c *switching) Turns() int { return c.turns }
+
 func (c *switching) Info() Info { return c.info }
 
 func (c *switching) Step(f Field, s *Step, reuse bool) { c.members[s.Member].Step(f, s, reuse) }

@@ -1,5 +1,5 @@
-// Package solvers integrates initial value problems with events. For every step it also owns the tangent and the
-// transpose, from which package sens makes derivatives of whole runs.
+// Package solvers says how initial value problems with events are integrated. For every step it also owns the tangent
+// and the transpose, from which package sens makes derivatives of whole runs.
 //
 // It must not know of the language, of compiled models, or of how a right-hand side is evaluated: it sees a System,
 // which it can evaluate, push tangents through and pull cotangents through. It prints nothing and opens no file.
@@ -9,9 +9,9 @@
 // cotangents of a vector come in L lanes, laid out [element][lane] with the lane fastest. Nothing here allocates
 // inside a step. A System belongs to one goroutine, and so does a Method.
 //
-// The types, from the outside in: a Solver integrates a System with a Method under a Controller and passes the run to
-// a Sink. Methods come in families (Family, Spec, Choose). A Trajectory is a Sink that records the run; a Reader
-// reads it.
+// This package has the contracts: System, Method (with what methods can do besides, Capability), Sink, Options, Stats
+// and errors. Its rooms are hybrid, which makes runs; record, which keeps them; methods, which lists the families of
+// methods of explicit, implicit and rosenbrock; and what these share, in stages and matrices.
 package solvers
 
 import "math"

@@ -1,7 +1,5 @@
 package solvers
 
-import "odes.dev/odes/internal/base/linalg"
-
 // Stepper is a Field that can make whole steps. Where a right-hand side is a few operations, what lies between two of
 // them costs more than both.
 type Stepper interface {
@@ -45,10 +43,11 @@ type GuardReader interface {
 	ReadGuards(a *Arithmetic, s *Step, rho []float64, truth []bool) bool
 }
 
-// guardReading is a method that lets its field read guards at all points of a step at once.
-type guardReading interface {
-	// readGuards makes the stages of the dense output and is ReadGuards of f.
-	readGuards(f GuardReader, s *Step, rho []float64, truth []bool) bool
+// GuardReading is a Method that lets its field read guards at all points of a step at once.
+type GuardReading interface {
+	Method
+	// ReadGuards makes the stages of the dense output and is ReadGuards of f.
+	ReadGuards(f GuardReader, s *Step, rho []float64, truth []bool) bool
 }
 
 // Terms is a linear form Σ_j C_j v_{Row_j}, with rows in ascending order. Every method adds such a form, times h, to
@@ -75,23 +74,6 @@ type Sampling interface {
 	// Sampling makes the rows of K of the dense output, unless s has them, and returns an arithmetic with the Samples
 	// of s; nil for none. That of methods which solve equations is part of a SolvedArithmetic.
 	Sampling(f Field, s *Step) *Arithmetic
-}
-
-// sample fills in the Samples of a dense output with the centred coefficients beta of these rows of K, of that many
-// orders.
-func (a *Arithmetic) sample(beta [][]float64, rows []int, orders int) {
-	parts := max(2, orders)
-	for i := range parts + 1 {
-		theta := float64(i) / float64(parts)
-		weights, drift := make([]float64, len(beta)), make([]float64, len(beta))
-		for j, p := range beta {
-			weights[j], drift[j] = poly(p, theta)
-		}
-		a.Samples = append(a.Samples, Sample{Point{theta, Terms{rows, weights}}, Terms{rows, drift}})
-	}
-	for _, row := range rows {
-		a.Sampled = max(a.Sampled, row+1)
-	}
 }
 
 // Arithmetic describes, for a Stepper, what a method with explicit stages does in a step besides evaluating the
@@ -149,64 +131,4 @@ type Seeds struct {
 type Point struct {
 	Theta   float64
 	Weights Terms
-}
-
-// SolvingStepper is a Field that can make whole steps of methods that solve equations.
-type SolvingStepper interface {
-	JacobianField
-	// MakeSolvedStep writes to s and x what Step of a method with arithmetic a writes, to the same bits, and E.
-	// With reuse, row 0 of K already holds f(T, Y0). Alternatively it reports false; then s and x hold nothing but
-	// row 0 of K.
-	MakeSolvedStep(a *SolvedArithmetic, m *StepMatrix, s *Step, reuse bool, x *SolvedStep) bool
-}
-
-// SolvingStepPuller is a CotangentField that can transpose whole steps of methods that solve equations.
-type SolvingStepPuller interface {
-	CotangentJacobianField
-	// PullSolvedStep does for c, which does not want H, what Pull of a method with arithmetic a does, to the same bits,
-	// accumulators of the field included. kept are the factors of the step, as LU.Keep writes them, and then the
-	// entries of the Jacobian. Alternatively it does nothing and reports false.
-	PullSolvedStep(a *SolvedArithmetic, m *StepMatrix, s *Step, c *StepCotangent, kept []float64) bool
-}
-
-// SolvedArithmetic describes, for a SolvingStepper, what a Rosenbrock method does in a step besides evaluating rates
-// and their Jacobian, in double precision. Stages count from 1, as their rows of K do. Its address identifies it, and
-// it never changes. What Arithmetic holds of it are Stages (one more than are solved), Nodes, A, B, E, Sum and At, but
-// row j of At belongs to stage j.
-type SolvedArithmetic struct {
-	Arithmetic
-	Inverse, Gamma float64   // 1/γ, γ
-	Gammas         []float64 // γ_i
-	Same           []int     // the first stage with the same right-hand side
-	C              []Terms   // of the right-hand sides, over the rows of K
-	Ct             []Terms   // of those of v_i, over v_j
-	Omega          []float64 // v_i of quadratures is h ω_i q̄
-}
-
-// StepMatrix describes, for a SolvingStepper, the matrix of a Jacobian's steps, I/γ - h ∂f/∂y, and where the entries of
-// the Jacobian belong. Its address identifies it, and it never changes.
-type StepMatrix struct {
-	Analysis *linalg.Analysis
-	NonZeros int
-	Flops    int          // of a factorisation
-	Factors  int          // elements of the factors
-	Kept     int          // numbers that LU.Keep writes before the exchanges of rows
-	Diagonal []int32      // places in the matrix
-	States   []EntryPlace // entries of ∂f/∂y
-	Outer    []Entry      // those of the derivatives of quadratures by states
-	Times    []Entry      // those by time
-	All      []Entry
-}
-
-// EntryPlace is entry E of a Jacobian and its place in the matrix.
-type EntryPlace struct{ E, Place int32 }
-
-// Entry is entry E of a Jacobian and where it stands. See Jacobian.
-type Entry struct{ E, Row, Col int32 }
-
-// SolvedStep is what a step leaves besides itself.
-type SolvedStep struct {
-	// Kept is what LU.Keep writes. What its end says of exchanges of rows is expected of the step.
-	Kept    []float64
-	Entries []float64 // of the Jacobian at the start
 }

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/testing/seeds"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // planOf is a plan for n states without laws.
-func planOf(n int) *Plan { return NewPlan(n, &solvers.Jacobian{}, nil) }
+func planOf(n int) *Plan { return NewPlan(n, &matrices.Jacobian{}, nil) }
 
 // TestCharacteristic compares rightmost roots with closed forms.
 func TestCharacteristic(t *testing.T) {

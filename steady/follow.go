@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/methods"
 )
 
 // errSettled ends the run once the steady state is known.
@@ -51,7 +54,7 @@ func (s *still) InstantTimes(d, times []float64) {
 }
 
 // Mass is that of the system.
-func (s *still) Mass() *solvers.Mass { return s.System.Jacobian().Mass }
+func (s *still) Mass() *matrices.Mass { return s.System.Jacobian().Mass }
 
 // Events tells of none after the end: the search does not search again.
 func (s *still) Events() []solvers.Event {
@@ -93,9 +96,9 @@ func (s *search) follow(ctx context.Context) (*State, error) {
 		f.floor[i] = s.tolerance(i, 0)
 	}
 	sys := &still{System: s.sys, t: s.t, begin: s.t, horizon: float64(far * s.o.Span), y: s.y, d: s.d}
-	spec, _ := solvers.Lookup("rodas4p")
+	spec, _ := methods.Lookup("rodas4p")
 	method := spec.New(s.sys.Size(), 0)
-	rule, _ := solvers.LookupController("")
+	rule, _ := hybrid.LookupController("")
 	opts := solvers.Options{
 		RTol: s.o.RTol, ATol: s.o.ATol[0], QuadTol: -1, Quadratures: []int{},
 	}
@@ -112,7 +115,7 @@ func (s *search) follow(ctx context.Context) (*State, error) {
 	var stats solvers.Stats
 	run := func(steps int) (err error) {
 		opts.MaxSteps = steps
-		stats, err = solvers.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
+		stats, err = hybrid.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
 		return err
 	}
 	exact := min(s.exact(), s.o.MaxSteps)

@@ -10,7 +10,8 @@ import (
 
 	"odes.dev/odes/internal/base/residue"
 	"odes.dev/odes/internal/testing/seeds"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // TestMany has more states than eigenvalues are computed of: a chain behind a switch.
@@ -88,7 +89,7 @@ func TestManyLaws(t *testing.T) {
 // those near zero: -2D (1 - cos(2π/n)). Those of a line with a source in the middle are among all eigenvalues.
 func TestNearZero(t *testing.T) {
 	const n, diffusion = 1000, 2000.
-	ring := &solvers.Jacobian{}
+	ring := &matrices.Jacobian{}
 	var entries []float64
 	for i := range n {
 		for step, v := range []float64{diffusion, -2 * diffusion, diffusion} {
@@ -110,7 +111,7 @@ func TestNearZero(t *testing.T) {
 	}
 
 	const few = 150
-	line := &solvers.Jacobian{}
+	line := &matrices.Jacobian{}
 	entries = entries[:0]
 	for i := range few {
 		add := func(j int, v float64) {

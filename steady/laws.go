@@ -8,7 +8,8 @@ import (
 
 	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/internal/base/residue"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // Law is a conserved quantity Σ Coefs[k]·y[States[k]] with whole numbers as coefficients: whatever the state and the
@@ -31,7 +32,7 @@ func (l *Law) Total(y []float64) float64 {
 }
 
 // Of returns the law of a system with a mass matrix: what is conserved is the sum of M y, not of y.
-func (l Law) Of(m *solvers.Mass) Law {
+func (l Law) Of(m *matrices.Mass) Law {
 	at := map[int]float64{}
 	for k, i := range l.States {
 		at[i] = l.Coefs[k]

@@ -6,7 +6,8 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/base/linalg"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // Plan is what the equations of a steady state have in common, whatever the state: 0 = f_i(y) for the states that are
@@ -16,7 +17,7 @@ type Plan struct {
 
 	n        int
 	law      []int32 // per row: the law that stands there, or -1
-	jacobian *solvers.Jacobian
+	jacobian *matrices.Jacobian
 	pattern  *linalg.Pattern
 	places   []int32   // per entry of the Jacobian: its place, or -1
 	fixed    []float64 // the coefficients of laws at their places
@@ -34,7 +35,7 @@ type Plan struct {
 }
 
 // NewPlan returns the plan of a system with n states.
-func NewPlan(n int, j *solvers.Jacobian, laws []Law) *Plan {
+func NewPlan(n int, j *matrices.Jacobian, laws []Law) *Plan {
 	p := &Plan{Laws: laws, n: n, law: make([]int32, n), jacobian: j}
 	for i := range p.law {
 		p.law[i] = -1

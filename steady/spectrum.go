@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // Spectrum are eigenvalues of the Jacobian at a state, reduced by the laws and by algebraic equations: those of
@@ -287,7 +287,7 @@ func (p *Plan) nearZero(entries []float64) (*Spectrum, error) {
 	}
 	mass := p.jacobian.Mass
 	if mass == nil {
-		mass = solvers.NewMass(p.n, nil, nil, nil, nil)
+		mass = matrices.NewMass(p.n, nil, nil, nil, nil)
 	}
 	apply := func(x []float64) []float64 { // M_plan⁻¹ (M x), zero in the rows of laws
 		y := make([]float64, p.n)

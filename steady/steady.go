@@ -21,12 +21,13 @@ import (
 
 	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // System is what a steady state is sought of.
 type System interface {
 	solvers.System
-	solvers.JacobianField
+	matrices.JacobianField
 }
 
 // Way says how a steady state is found.

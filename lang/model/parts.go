@@ -31,7 +31,7 @@ type Given struct {
 // Algebra is what makes a model one of algebraic equations.
 type Algebra struct {
 	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
-	// of solvers.Mass.
+	// of matrices.Mass.
 	Masses []*Mass
 	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
 	Residuals []*Residual

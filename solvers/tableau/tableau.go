@@ -4,6 +4,7 @@ package tableau
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -187,6 +188,12 @@ func Figures(text string) ([][]*big.Rat, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// Flat reads exact numbers over any number of lines.
+func Flat(text string) ([]*big.Rat, error) {
+	rows, err := Figures(text)
+	return slices.Concat(rows...), err
 }
 
 // square pads row i of rows, that of stage first+i, to first+i figures and returns the row sums.

@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // NoDerivative says that an expression has a derivative that is not a finite number; at says where along the run, or
@@ -25,7 +26,7 @@ const mostLooks = 10_000
 // NoDerivativeAlong says where along a recorded run the rates have a derivative that is not a finite number; "" if they
 // have none at the ends of its first steps.
 func (x *Explainer) NoDerivativeAlong(
-	find *system.Derivatives, run *solvers.Trajectory, reader *solvers.Reader,
+	find *system.Derivatives, run *record.Trajectory, reader *record.Reader,
 ) string {
 	reader.Open(context.Background(), run)
 	var s solvers.Step

@@ -12,6 +12,8 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/typecheck"
 )
 
@@ -44,7 +46,7 @@ func TestFailures(t *testing.T) {
 		T: 0.5, H: 0.01, Step: 7, Y: []float64{1, 2},
 		Worst: []solvers.WorstState{{Name: "v", Scaled: 3}},
 	}
-	spec, _ := solvers.Lookup("rodas4")
+	spec, _ := methods.Lookup("rodas4")
 	method := spec.New(solvers.Size{N: 2}, 0)
 	for _, c := range []struct {
 		err     error
@@ -81,8 +83,8 @@ func TestFailures(t *testing.T) {
 			&solvers.CascadeError{Place: at, Events: []string{"bounce"}, Max: 5}, explain.CodeCascade, "bounce",
 			"raise solver.max_cascade", false,
 		},
-		{&solvers.MemoryError{Place: at, Limit: 2e6}, explain.CodeMemory, "t", "the 2 MB that memory leaves it", false},
-		{&solvers.DiskError{Op: "write", Err: errors.New("no space")}, explain.CodeMemory, "t", "TMP", true},
+		{&record.MemoryError{Place: at, Limit: 2e6}, explain.CodeMemory, "t", "the 2 MB that memory leaves it", false},
+		{&record.DiskError{Op: "write", Err: errors.New("no space")}, explain.CodeMemory, "t", "TMP", true},
 		{
 			&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "",
 			"interrupted at t = 0.5 (step 8", false,

@@ -20,6 +20,8 @@ import (
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 )
@@ -209,7 +211,7 @@ func (f *failure) matrix(e *solvers.MatrixError) {
 }
 
 // inconsistent explains algebraic equations without a solution.
-func (f *failure) inconsistent(e *solvers.ConsistencyError) {
+func (f *failure) inconsistent(e *matrices.ConsistencyError) {
 	when := "at the start, " + f.at(&e.Place)
 	from := "the guesses of the unknowns (`alg z = guess`)"
 	finite, regular := "give guesses where it is", "either another guess leads past that point"
@@ -228,7 +230,7 @@ func (f *failure) inconsistent(e *solvers.ConsistencyError) {
 		at, name = f.model.Equation(e.Rows[0])
 	}
 	switch e.Kind {
-	case solvers.ConsistencySingular:
+	case matrices.ConsistencySingular:
 		var equations []string
 		for _, i := range e.Rows {
 			_, name := f.model.Equation(i)
@@ -240,7 +242,7 @@ func (f *failure) inconsistent(e *solvers.ConsistencyError) {
 		}
 		f.list.Errorf(CodeInconsistent, at, "the algebraic equations do not determine %s %s: %s; %s, or the model is "+
 			"of a higher index there", f.stateNames(e.Cols), when, why, regular)
-	case solvers.ConsistencyNotFinite:
+	case matrices.ConsistencyNotFinite:
 		d := f.list.Errorf(CodeInconsistent, at, "%s, or a derivative of it, is not a finite number %s; %s", name,
 			when, finite)
 		f.blame(d, f.worker, f.method, &e.Place)
@@ -440,16 +442,16 @@ func (f *failure) cascade(e *solvers.CascadeError) {
 		e.Max, strings.Join(e.Events, ", "), f.at(&e.Place))
 }
 
-func (f *failure) memory(e *solvers.MemoryError) {
+func (f *failure) memory(e *record.MemoryError) {
 	keep, less := "", "loosen rtol, or shorten the time span"
 	switch {
-	case e.Keep.Kind == solvers.CheckpointAuto:
+	case e.Keep.Kind == record.CheckpointAuto:
 	case e.Thinned:
 		keep = ", with every state kept and nothing else,"
 		if k := e.Keep.Every; k > 1 {
 			keep = fmt.Sprintf(", with one state in %d kept and nothing else,", k)
 		}
-	case e.Keep.Kind == solvers.CheckpointBinomial:
+	case e.Keep.Kind == record.CheckpointBinomial:
 		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
 		less = "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
 		if e.Keep.Stages {
@@ -468,7 +470,7 @@ func (f *failure) refused(e *memory.RefusedError) {
 		"and --wrt, or take fewer --lanes and --threads", e.Error())
 }
 
-func (f *failure) disk(e *solvers.DiskError) {
+func (f *failure) disk(e *record.DiskError) {
 	f.list.Errorf(CodeMemory, f.span, "%s; files for it are made in %s: set %s to a directory with room, or keep "+
 		"fewer states on disk (solver.checkpoint)", e.Error(), os.TempDir(), tempVariable())
 }
@@ -588,7 +590,8 @@ func (w *witness) Eval(t float64, y, k []float64) {
 func (*witness) MakeStep(*solvers.Arithmetic, *solvers.Step, bool) bool { return false }
 
 // MakeSolvedStep declines likewise.
-func (*witness) MakeSolvedStep(*solvers.SolvedArithmetic, *solvers.StepMatrix, *solvers.Step, bool, *solvers.SolvedStep,
+func (*witness) MakeSolvedStep(*matrices.SolvedArithmetic, *matrices.StepMatrix, *solvers.Step, bool,
+	*matrices.SolvedStep,
 ) bool {
 	return false
 }

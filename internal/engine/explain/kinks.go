@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/tape"
 )
 
@@ -21,7 +22,7 @@ import (
 // It returns those, and how many warnings it gave. It warns of kinks that only second derivatives show where these are
 // asked for. rtol is the relative tolerance of the run's steps, within which what is read may tie; 0 where it is not
 // known.
-func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
+func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.Trajectory, reader *record.Reader,
 	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, rtol float64,
 	l *diag.List,
 ) (all []system.Fold, n int, err error) {
@@ -126,14 +127,14 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 // spots finds kinks and ties where largest values are read, from mark to mark of a run.
 type spots struct {
 	find *system.Kinks
-	run  *solvers.Trajectory
+	run  *record.Trajectory
 	list []sens.Spot
 	next int // of list
 	// first is the first mark at the time of the present one.
 	first solvers.Mark
 }
 
-func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *spots {
+func newSpots(find *system.Kinks, run *record.Trajectory, peaks []sens.Peak) *spots {
 	x := &spots{find: find, run: run}
 	x.list = sens.Spots(peaks)
 	if !find.OfPeaks() {
@@ -187,7 +188,7 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 }
 
 // behind visits the kinks of what is read between mark i and the next.
-func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.Kink, t float64)) error {
+func (x *spots) behind(i int, reader *record.Reader, visit func(found []system.Kink, t float64)) error {
 	if i+1 == x.run.Marks() {
 		return nil
 	}
@@ -209,7 +210,7 @@ func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.
 }
 
 // along tells suspects the states of a run at the ends of some steps, and then that the next mark comes.
-func (x *Explainer) along(run *solvers.Trajectory, reader *solvers.Reader, suspects *system.Suspects, from, to int,
+func (x *Explainer) along(run *record.Trajectory, reader *record.Reader, suspects *system.Suspects, from, to int,
 ) error {
 	const most = 16
 	var s solvers.Step

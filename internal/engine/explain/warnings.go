@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -295,7 +296,7 @@ func (x *Explainer) StiffInitial(list []solvers.Warning, l *diag.List) {
 }
 
 // Thinned notes that a run was too large to be kept whole.
-func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
+func (x *Explainer) Thinned(run *record.Trajectory, l *diag.List) {
 	if !run.Thinned() {
 		return
 	}

@@ -115,7 +115,7 @@ func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
 }
 
-// PushJacobian implements solvers.TangentJacobianField.
+// PushJacobian implements matrices.TangentJacobianField.
 func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
 	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
 }
@@ -307,7 +307,7 @@ func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	copy(yb, x.yb[:x.n*x.l])
 }
 
-// PullJacobian implements solvers.CotangentJacobianField.
+// PullJacobian implements matrices.CotangentJacobianField.
 func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
 	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
 	x.pull(t, x.yb, tb)

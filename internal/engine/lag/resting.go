@@ -9,7 +9,8 @@ import (
 	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/model"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/steady"
 )
 
@@ -62,8 +63,8 @@ type present struct {
 	l      int       // lanes
 	d      []float64 // the discretes
 	lags   []place
-	places *solvers.Jacobian // of a full matrix
-	y      []float64         // the state and what is read, in lanes where they are moved
+	places *matrices.Jacobian // of a full matrix
+	y      []float64          // the state and what is read, in lanes where they are moved
 	yd, kd []float64
 	k      []float64
 	dd     []float64
@@ -78,7 +79,7 @@ func newPresent(w *system.Worker, list []place, lags int) *present {
 	v := func(n int) []float64 { return make([]float64, n) }
 	x.d, x.y, x.yd, x.kd, x.k = v(z.D), v(all), v(all*l), v((z.N+z.Q)*l), v(z.N+z.Q)
 	x.dd, x.td = v(z.D*l), v(l)
-	x.places = &solvers.Jacobian{}
+	x.places = &matrices.Jacobian{}
 	for col := range z.N + 1 { // and by the time
 		for row := range z.N {
 			x.places.Rows, x.places.Cols = append(x.places.Rows, int32(row)), append(x.places.Cols, int32(col))
@@ -143,10 +144,10 @@ func (x *present) GuardValues(t float64, y, rho []float64, truth []bool) {
 	x.Worker.GuardValues(t, x.here(y), rho, truth)
 }
 
-// Jacobian implements solvers.JacobianField.
-func (x *present) Jacobian() *solvers.Jacobian { return x.places }
+// Jacobian implements matrices.JacobianField.
+func (x *present) Jacobian() *matrices.Jacobian { return x.places }
 
-// EvalJacobian implements solvers.JacobianField, by tangents.
+// EvalJacobian implements matrices.JacobianField, by tangents.
 func (x *present) EvalJacobian(t float64, y, j []float64) {
 	n := x.Size().N
 	x.columns(t, y, n+1, func(c int, yd, td []float64, lane int) {

@@ -279,7 +279,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 // Eval implements solvers.Field.
 func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.y), k) }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (x *Worker) EvalJacobian(t float64, y, j []float64) { x.w.EvalJacobian(t, x.extend(t, y, x.y), j) }
 
 // Choose implements solvers.System.

@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/solvers/stock"
 )
 
@@ -196,10 +197,10 @@ const smallestSize = 1e-100
 func (r checking) extend(ctx context.Context, sizes []float64) error {
 	const most = 200 // steps that are looked at
 	kept := r.trajectory.Kept().Kind
-	if kept != solvers.CheckpointAll && (kept != solvers.CheckpointAuto || r.trajectory.Thinned()) {
+	if kept != record.CheckpointAll && (kept != record.CheckpointAuto || r.trajectory.Thinned()) {
 		return nil
 	}
-	var reader solvers.Reader
+	var reader record.Reader
 	var step solvers.Step
 	for n, v := range r.variables {
 		if !v.Initial || slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 }) {

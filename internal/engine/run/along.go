@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // Along is a recorded run that complex steps and tangents repeat along directions. Its parts are the
@@ -17,7 +18,7 @@ import (
 type Along struct {
 	run     *Run
 	worker  *system.Worker
-	record  *solvers.Trajectory
+	record  *record.Trajectory
 	method  *sens.ComplexStep
 	tangent *sens.Tangent
 	parts   []*Along
@@ -58,7 +59,7 @@ func (m *Model) Along(ctx context.Context, setup Setup, variables []result.Varia
 			return solvers.Stats{}, err
 		}
 		a.worker = r.problem.Worker(values)
-		a.record = &solvers.Trajectory{}
+		a.record = &record.Trajectory{}
 		r.record(a.record, values)
 		if err := r.controlErrors(variables, a.record); err != nil {
 			return solvers.Stats{}, err

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // plain is a method without anything but steps and their derivatives.
@@ -18,7 +19,7 @@ type plain struct{ solvers.Method }
 // TestIncapable: a run that asks a method for what it cannot do is refused before it starts, with the name of the
 // method. What the method can do is unchanged.
 func TestIncapable(t *testing.T) {
-	rk4, _ := solvers.Lookup("rk4")
+	rk4, _ := methods.Lookup("rk4")
 	spec := *rk4
 	spec.Can = 0
 	spec.New = func(size solvers.Size, lanes int) solvers.Method { return plain{rk4.New(size, lanes)} }
@@ -77,7 +78,7 @@ func TestIncapable(t *testing.T) {
 
 // TestIncapableInside: what only shows along a run is an error of the run that names the method, too.
 func TestIncapableInside(t *testing.T) {
-	rk4, _ := solvers.Lookup("rk4")
+	rk4, _ := methods.Lookup("rk4")
 	spec := *rk4
 	spec.New = func(size solvers.Size, lanes int) solvers.Method { return plain{rk4.New(size, lanes)} }
 	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",

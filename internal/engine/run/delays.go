@@ -15,6 +15,8 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 )
@@ -102,7 +104,7 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("sens.control", "leave it out")
 	case s.Check != nil:
 		no("sens.check", "compare with a run at tighter tolerances (solver.trust)")
-	case s.Checkpoint.Kind != solvers.CheckpointAuto:
+	case s.Checkpoint.Kind != record.CheckpointAuto:
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
 	if len(model.MovingDelays(m.Lags)) > 0 {
@@ -200,7 +202,7 @@ func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visi
 	how.Norm, how.Quadratures, how.QuadTol = r.settings.Rule().Norm, []int{}, -1
 	how.NoJacobian, how.Explicit, how.MaxSteps = !r.problem.Jacobian, r.explicit, restSteps
 	controlReads(r, on.Worker, &how)
-	s := solvers.NewSolver(on, along(on.Worker, method), r.settings.Rule().Controller(method.Info()), how)
+	s := hybrid.NewSolver(on, along(on.Worker, method), r.settings.Rule().Controller(method.Info()), how)
 	_, err = s.Solve(ctx, &visitor{visit: visit, longest: longest})
 	var many *solvers.TooManyStepsError
 	if errors.Is(err, errRests) || errors.As(err, &many) {

@@ -6,7 +6,8 @@ import (
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/record"
 )
 
 // manyEvents is how many events of a run are listed where Options.EventLog allows a log.
@@ -21,7 +22,7 @@ type loggedEvents struct {
 	width int     // of a row
 	lanes int     // params of a block
 
-	file  solvers.Disk
+	file  record.Disk
 	buf   []byte
 	rows  []float64 // to be written, of a block; or that were read, of all blocks
 	first int       // param of the present block
@@ -85,7 +86,7 @@ func (l *loggedEvents) at(first, i int) int64 { return 8 * int64(l.lanes) * int6
 // flush writes the rows that were added.
 func (l *loggedEvents) flush() {
 	if len(l.rows) > 0 && l.err == nil {
-		l.err = solvers.WriteDisk(l.file, l.at(l.first, l.next-len(l.rows)/l.lanes), &l.buf, l.rows)
+		l.err = record.WriteDisk(l.file, l.at(l.first, l.next-len(l.rows)/l.lanes), &l.buf, l.rows)
 	}
 	l.rows = l.rows[:0]
 }
@@ -109,7 +110,7 @@ func (l *loggedEvents) row(i int, params, work []float64) {
 		l.rows = append(l.rows[:0], make([]float64, loggedRows*k*blocks)...)
 		for b := 0; b < blocks && l.lanes > 0 && l.err == nil; b++ {
 			at := b * loggedRows * k
-			l.err = solvers.ReadDisk(l.file, l.at(b*k, l.from), &l.buf, l.rows[at:at+have])
+			l.err = record.ReadDisk(l.file, l.at(b*k, l.from), &l.buf, l.rows[at:at+have])
 		}
 	}
 	for p := range work {

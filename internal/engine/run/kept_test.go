@@ -17,6 +17,8 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // keptWays are settings of solver.checkpoint; every gradient must have the bits that it has with "all".
@@ -153,7 +155,7 @@ func TestKeptMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tab := range solvers.Methods() {
+	for _, tab := range methods.All() {
 		if tab.Can.Has(solvers.SplitRates) { // imex_test.go
 			continue
 		}
@@ -370,7 +372,7 @@ func TestKeptOnDisk(t *testing.T) {
 	t.Setenv("TMPDIR", bad)
 	t.Setenv("TMP", bad)
 	_, err = m.Sensitivities(t.Context(), o)
-	var disk *solvers.DiskError
+	var disk *record.DiskError
 	if !errors.As(err, &disk) || !strings.Contains(err.Error(), "TMP") || !strings.Contains(err.Error(), bad) {
 		t.Error(err)
 	}
@@ -439,7 +441,7 @@ solver { method = rk4 }
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare := func(way, step string, lanes, threads int, open func() (solvers.Disk, error)) *Runner {
+	prepare := func(way, step string, lanes, threads int, open func() (record.Disk, error)) *Runner {
 		r, err := m.Prepare(Options{Lanes: lanes, Threads: threads, Settings: []Setting{
 			{"solver.checkpoint", way}, {"solver.fixed_step", step},
 		}})
@@ -497,7 +499,7 @@ solver { method = rk4 }
 
 		broken := diskCounts{most: opened.written / 4}
 		_, err := prepare(c.way, "4e-4", c.lanes, c.threads, broken.open).Sensitivities(t.Context())
-		var disk *solvers.DiskError
+		var disk *record.DiskError
 		if !errors.As(err, &disk) {
 			t.Errorf("%+v: a full disk: %v", c, err)
 		}
@@ -518,7 +520,7 @@ type countedDisk struct {
 	closed bool
 }
 
-func (c *diskCounts) open() (solvers.Disk, error) {
+func (c *diskCounts) open() (record.Disk, error) {
 	c.Lock()
 	defer c.Unlock()
 	c.files++

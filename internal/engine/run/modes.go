@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
 )
 
 // modeMethods make the sensitivity method of each of sens.Modes, with work space for that many lanes.
@@ -175,7 +176,7 @@ func (r *Run) continuousMethod(backsolve bool) (sens.Method, error) {
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
 			Field:           r.problem.Worker(free),
-			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
+			Back: func(size solvers.Size) (solvers.Method, hybrid.Controller) {
 				m := back.New(size, 0)
 				if s.Solver.Fixed > 0 && !back.Can.Has(solvers.NeedsJacobian) {
 					return m, nil

@@ -20,6 +20,8 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/vm"
 )
 
@@ -291,7 +293,7 @@ func (r *Run) sweepers(lanes int) int {
 }
 
 // solver returns a solver for w with the run's settings.
-func (r *Run) solver(w *system.Worker) *solvers.Solver {
+func (r *Run) solver(w *system.Worker) *hybrid.Solver {
 	method := alike(r.method(0), w)
 	controller := r.settings.Rule().Controller(method.Info())
 	how := r.settings.Solver
@@ -303,7 +305,7 @@ func (r *Run) solver(w *system.Worker) *solvers.Solver {
 	}
 	sys := r.over(w, 0)
 	controlReads(r, sys, &how)
-	return solvers.NewSolver(sys, along(sys, method), controller, how)
+	return hybrid.NewSolver(sys, along(sys, method), controller, how)
 }
 
 // forward solves the model into sink.
@@ -315,7 +317,7 @@ func (r *Run) forward(
 
 // solve solves the model into sink with a solver that has its work space already.
 func (r *Run) solve(
-	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(result.Progress), sink solvers.Sink,
+	ctx context.Context, s *hybrid.Solver, w *system.Worker, progress func(result.Progress), sink solvers.Sink,
 ) (solvers.Stats, error) {
 	r.problem.Search(ctx)
 	if list := r.model.Explain.Windows(w); list != nil {
@@ -338,7 +340,7 @@ func (r *Run) solve(
 	if err != nil {
 		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
-	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], solvers.Tolerances(s)...)
+	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], hybrid.Tolerances(s)...)
 	r.stopped = r.model.Explain.Stopped(&stats)
 	r.model.Explain.Warnings(r.model.Explain.WorthTelling(&stats), &r.warnings)
 	r.model.Explain.Unwatched(w.Omitted(), &r.warnings)
@@ -420,7 +422,7 @@ func (r *Run) methods() string {
 
 // controlErrors lets derivatives of the states by the variables take part in the error control of the run, if
 // sens.control asks for it. record will hold the run.
-func (r *Run) controlErrors(variables []result.Variable, record *solvers.Trajectory) error {
+func (r *Run) controlErrors(variables []result.Variable, record *record.Trajectory) error {
 	s := r.settings
 	if s.Control != settings.ControlOn || s.Solver.Fixed > 0 {
 		return nil
@@ -451,7 +453,7 @@ func (r *Run) controlErrors(variables []result.Variable, record *solvers.Traject
 }
 
 // record prepares tr to record the run. Programs of k recompute what tr does not keep.
-func (r *Run) record(tr *solvers.Trajectory, k *system.Kit) {
+func (r *Run) record(tr *record.Trajectory, k *system.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
 	tr.Fixed = r.settings.Solver.Fixed
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with
@@ -488,7 +490,7 @@ func (f *scratchFile) Close() error {
 }
 
 // scratch makes a file for states of a run.
-func scratch() (solvers.Disk, error) {
+func scratch() (record.Disk, error) {
 	f, err := os.CreateTemp("", "odes-states-*")
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/typecheck"
 )
 
@@ -41,7 +43,7 @@ type Runner struct {
 	parts     []*Runner // of the experiments
 	side      together
 	shared    shared // with other experiments of a Runner
-	solver    *solvers.Solver
+	solver    *hybrid.Solver
 	method    sens.Method // nil until it is needed; see differentiator
 
 	tools
@@ -52,10 +54,10 @@ type Runner struct {
 // tools are what makes the runs of a Runner, and what differentiates them.
 type tools struct {
 	worker     *system.Worker
-	trajectory solvers.Trajectory
+	trajectory record.Trajectory
 	recorder   *sens.Recorder
 	observer   *sens.Observer // of Values; nil until it was called
-	reader     solvers.Reader
+	reader     record.Reader
 	guards     []solvers.Guard
 	chain      *system.Chain
 	kinks      *system.Kinks

@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // secondModels together have everything that a Hessian depends on.
@@ -308,7 +309,7 @@ func TestSecondOfEveryMethod(t *testing.T) {
 			return s
 		}
 		want := hessian("vern9")
-		for _, method := range solvers.Methods() {
+		for _, method := range methods.All() {
 			if method.Can.Has(solvers.SplitRates) { // imex_test.go
 				continue
 			}

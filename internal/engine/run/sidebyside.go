@@ -11,6 +11,8 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
 )
 
 // Lanes runs one model for many sets of values, several at once, with the bits that a Runner gives for each. It belongs
@@ -31,7 +33,7 @@ type Lanes struct {
 }
 
 // LaneCount is how many runs Lanes makes at a time.
-const LaneCount = solvers.LaneCount
+const LaneCount = lanes.Count
 
 // solvedPairs is how many states times objectives the gradients of Rosenbrock runs with full matrices may have, where
 // there are more than solvedFew objectives. Single runs have the lanes for the objectives; beyond about this many they
@@ -49,7 +51,7 @@ func (m *Model) Lanes(setup Setup, times []float64, gradient bool) (*Lanes, erro
 		return nil, err
 	}
 	l := &Lanes{back: gradient, times: times}
-	for range solvers.LaneCount {
+	for range lanes.Count {
 		r, err := m.prepare(setup, !gradient)
 		if err != nil {
 			return nil, err
@@ -68,7 +70,7 @@ func (m *Model) Lanes(setup Setup, times []float64, gradient bool) (*Lanes, erro
 // equip makes what runs the runners side by side; runs is nil where they cannot be.
 func (l *Lanes) equip() error {
 	l.runs = nil
-	var steps []solvers.LaneStepper
+	var steps []lanes.Stepper
 	var workers []sens.LaneWorker
 	for i, r := range l.runners {
 		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {
@@ -110,14 +112,14 @@ func (l *Lanes) equip() error {
 }
 
 // steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
-func (r lanePart) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper, error) {
+func (r lanePart) steppers(slopes *system.Kit, back bool) ([]lanes.Stepper, error) {
 	values, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
 	}
 	var first *system.Lanes
 	forms := r.solver.Side()
-	steps := make([]solvers.LaneStepper, len(forms))
+	steps := make([]lanes.Stepper, len(forms))
 	for k, form := range forms {
 		n := len(r.objectives)
 		if form == nil || back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&

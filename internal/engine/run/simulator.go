@@ -16,6 +16,7 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
 )
 
 // Simulator solves one model many times with the same options, at other times and with other parameter values (Set). It
@@ -26,7 +27,7 @@ type Simulator struct {
 	parts    []*Simulator // of the experiments
 	other    *Simulator   // makes the independent runs that results are compared with; nil until it is needed
 	worker   *system.Worker
-	solver   *solvers.Solver
+	solver   *hybrid.Solver
 	observer *sens.Observer
 	happened trust.Happenings // in the last run
 }

@@ -190,7 +190,7 @@ func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
 	return nil
 }
 
-// Until implements solvers.LaneReader.
+// Until implements hybrid.LaneReader.
 func (r *recorder) Until() float64 {
 	if r.next < len(r.times) {
 		return r.times[r.next]

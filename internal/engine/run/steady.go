@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
 	"odes.dev/odes/steady"
 )
 
@@ -58,7 +59,7 @@ func (r *Run) seeksSteady() error {
 	}
 	r.problem.Shooting = system.Shooting{Method: r.method, Options: s.Solver}
 	if s.Solver.Fixed == 0 {
-		r.problem.Shooting.Control = func(i solvers.Info) solvers.Controller { return s.Rule().Controller(i) }
+		r.problem.Shooting.Control = func(i solvers.Info) hybrid.Controller { return s.Rule().Controller(i) }
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
+	"odes.dev/odes/solvers/record"
 )
 
 // Experiments of equal programs, as those of the subjects of a table, are run side by side: each in a lane of the
@@ -69,7 +72,7 @@ type served struct {
 	*system.Served
 	worker  sens.LaneWorker
 	workers []*system.Worker // of its values and of its derivatives
-	forms   []*solvers.LaneForm
+	forms   []*lanes.Form
 	how     laneSettings
 }
 
@@ -119,7 +122,7 @@ func runTogether(ctx context.Context, r *Runner) []*contribution {
 func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) {
 	start := time.Now()
 	var ran []int // lanes
-	var tried [solvers.LaneCount]bool
+	var tried [lanes.Count]bool
 	b.runs.Take(b.seats)
 	b.runs.Run(ctx, func(lane int) bool {
 		if tried[lane] {
@@ -243,7 +246,7 @@ func (r lanePart) benches() (slots [][]*bench) {
 		if len(g) < fewTogether {
 			continue
 		}
-		n := min(max(r.settings.Threads, 1), (len(g)+solvers.LaneCount-1)/solvers.LaneCount)
+		n := min(max(r.settings.Threads, 1), (len(g)+lanes.Count-1)/lanes.Count)
 		for len(slots) < n {
 			slots = append(slots, nil)
 		}
@@ -271,8 +274,8 @@ func (r lanePart) bench(g []*served, slot, n int) (list []*bench) {
 	}
 	var runs *sens.LaneRuns
 	var hosts []*served // of all benches
-	for at := slot * solvers.LaneCount; at < len(g); at += n * solvers.LaneCount {
-		b := &bench{parts: g[at:min(at+solvers.LaneCount, len(g))]}
+	for at := slot * lanes.Count; at < len(g); at += n * lanes.Count {
+		b := &bench{parts: g[at:min(at+lanes.Count, len(g))]}
 		var workers []sens.LaneWorker
 		for _, s := range b.parts {
 			host := s.host(hosts, b.hosts)
@@ -304,7 +307,7 @@ func (r lanePart) served(part int) *served {
 	s := &r.settings
 	if !r.sideBySide(true) || len(r.guards) > 0 || r.kinks != nil && r.kinks.Any() || len(r.problem.Peaks) > 0 ||
 		len(r.objectives) == 0 || s.Solver.Memory > 0 || s.Solver.Fixed > 0 || r.setup.Method != nil ||
-		s.Checkpoint.Kind != solvers.CheckpointAuto && s.Checkpoint.Kind != solvers.CheckpointAll ||
+		s.Checkpoint.Kind != record.CheckpointAuto && s.Checkpoint.Kind != record.CheckpointAll ||
 		r.trace != nil || r.model.Explain.Windowed() ||
 		r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) != nil {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // wholeOrNot computes a gradient stage by stage and by whole steps. They must agree in every bit, and
@@ -76,7 +77,7 @@ func TestWholeStepsOfAllMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, method := range solvers.Methods() {
+		for _, method := range methods.All() {
 			if method.Can.Has(solvers.SplitRates) { // imex_test.go
 				continue
 			}

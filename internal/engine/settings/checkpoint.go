@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"odes.dev/odes/lang/model"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/record"
 )
 
 // checkpointUsage explains what solver.checkpoint may be.
@@ -16,34 +17,34 @@ const checkpointUsage = "is all, states, states(k) for one in k, states(every = 
 // the result.
 var checkpointForms = []struct {
 	word   string
-	kind   solvers.CheckpointKind
+	kind   record.CheckpointKind
 	stages bool               // of CheckpointBinomial
 	alone  bool               // the word stands for a value by itself
 	number countOf            // where the number of word(n) goes; nil: there is none
 	named  map[string]countOf // where the numbers of word(name = n, …) go
 }{
-	{word: "all", kind: solvers.CheckpointAll, alone: true},
+	{word: "all", kind: record.CheckpointAll, alone: true},
 	{
-		word: "states", kind: solvers.CheckpointEvery, alone: true, number: every,
+		word: "states", kind: record.CheckpointEvery, alone: true, number: every,
 		named: map[string]countOf{"every": every, "ram": ram},
 	},
-	{word: "binomial", kind: solvers.CheckpointBinomial, alone: true, number: ram},
+	{word: "binomial", kind: record.CheckpointBinomial, alone: true, number: ram},
 	{
-		word: "revolve", kind: solvers.CheckpointBinomial, number: ram,
+		word: "revolve", kind: record.CheckpointBinomial, number: ram,
 		named: map[string]countOf{"ram": ram, "disk": disk},
 	},
 	{
-		word: "stages", kind: solvers.CheckpointBinomial, stages: true, alone: true, number: ram,
+		word: "stages", kind: record.CheckpointBinomial, stages: true, alone: true, number: ram,
 		named: map[string]countOf{"ram": ram, "disk": disk},
 	},
 }
 
 // countOf is a field of a Checkpoint.
-type countOf func(c *solvers.Checkpoint) *int
+type countOf func(c *record.Checkpoint) *int
 
-func every(c *solvers.Checkpoint) *int { return &c.Every }
-func ram(c *solvers.Checkpoint) *int   { return &c.RAM }
-func disk(c *solvers.Checkpoint) *int  { return &c.Disk }
+func every(c *record.Checkpoint) *int { return &c.Every }
+func ram(c *record.Checkpoint) *int   { return &c.RAM }
+func disk(c *record.Checkpoint) *int  { return &c.Disk }
 
 // setCheckpoint reads which states of a run are kept.
 func setCheckpoint(s *Settings, v model.SettingValue) string {
@@ -55,7 +56,7 @@ func setCheckpoint(s *Settings, v model.SettingValue) string {
 	return ""
 }
 
-func readCheckpoint(v model.SettingValue) (c solvers.Checkpoint, ok bool) {
+func readCheckpoint(v model.SettingValue) (c record.Checkpoint, ok bool) {
 	if v.Array {
 		return c, false
 	}
@@ -87,7 +88,7 @@ func readCheckpoint(v model.SettingValue) (c solvers.Checkpoint, ok bool) {
 
 // setCount writes v to a field that is not set yet. It reports whether v is a whole number that the
 // field can hold.
-func setCount(of countOf, c *solvers.Checkpoint, v model.SettingValue) bool {
+func setCount(of countOf, c *record.Checkpoint, v model.SettingValue) bool {
 	if of == nil || v.Number == nil {
 		return false
 	}

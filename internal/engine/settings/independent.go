@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 )
 
 // An independent run repeats another one by other means: what both agree on is a property of the model, not of the
@@ -67,7 +68,7 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	if other == "" && implicit(s.Method) {
 		other = mainStiff
 	}
-	if m, ok := solvers.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
+	if m, ok := methods.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
 		other = simpleJudge
 	}
 	if other == "" {

@@ -10,7 +10,8 @@ import (
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 )
 
 // setter writes a value to s. It returns what is wrong with the value, or "".
@@ -39,7 +40,7 @@ var owns = map[string]own{
 	"solver.atol":       {set: tolerance("atol", math.Inf(1), func(s *Settings) *tolerances { return &s.atol })},
 	"solver.quad_tol":   {set: setQuadTol},
 	"solver.stability":  {set: setStability},
-	"solver.linear":     {words: solvers.LinearMethods},
+	"solver.linear":     {words: matrices.LinearMethods},
 	"solver.ties":       {set: setTies},
 	"solver.controller": {words: controllerNames, wrong: noController},
 	"solver.checkpoint": {set: setCheckpoint},

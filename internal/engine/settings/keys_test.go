@@ -13,6 +13,8 @@ import (
 	"odes.dev/odes/parser"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
@@ -66,7 +68,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("what is said of %s.%s does not name the default, %s", c.block, c.key, c.value)
 		}
 	}
-	if s.Mode != sens.DefaultMode || s.Controller != solvers.DefaultController || s.Solver.Unbounded || !s.Trust {
+	if s.Mode != sens.DefaultMode || s.Controller != hybrid.DefaultController || s.Solver.Unbounded || !s.Trust {
 		t.Errorf("the defaults are %+v", s)
 	}
 	for _, block := range parser.Blocks() {
@@ -163,7 +165,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("owns has %s, and there is no such key", name)
 		}
 	}
-	for _, f := range solvers.Families() {
+	for _, f := range methods.Families() {
 		for _, s := range f.Settings {
 			if r := keys.Find("solver", s.Name); r == nil || (r.Kind == keys.Number) != s.Any {
 				t.Errorf("the setting %s of %s methods has the row %+v", s.Name, f.Name, r)

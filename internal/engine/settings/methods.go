@@ -8,6 +8,8 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
 )
 
 // laterMethods are names that the language reserves for methods to come.
@@ -49,7 +51,7 @@ func methodWords() []string { return append(methodNames(), Auto) }
 
 func methodNames() []string {
 	var names []string
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -57,7 +59,7 @@ func methodNames() []string {
 
 func controllerNames() []string {
 	var names []string
-	for _, r := range solvers.Controllers() {
+	for _, r := range hybrid.Controllers() {
 		names = append(names, r.Name)
 	}
 	return names
@@ -122,11 +124,11 @@ var backwards = map[string]string{
 // Where there are algebraic equations it solves those of the adjoint, too.
 func Backwards(m *solvers.Spec, algebraic bool) *solvers.Spec {
 	if len(m.Members) == 0 {
-		if other, ok := solvers.Lookup(backwards[m.Name]); ok {
+		if other, ok := methods.Lookup(backwards[m.Name]); ok {
 			m = other
 		}
 		if algebraic && !m.Can.Has(solvers.MassMatrix) {
-			m, _ = solvers.Lookup("rodas3")
+			m, _ = methods.Lookup("rodas3")
 		}
 		return m
 	}

@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // TestBackwards requires that the error estimates of methods that integrate adjoint equations see the error of linear
@@ -25,7 +26,7 @@ func TestBackwards(t *testing.T) {
 		method.Error(s, e)
 		return e[0] > 1e-12 || e[0] < -1e-12
 	}
-	for _, m := range solvers.Methods() {
+	for _, m := range methods.All() {
 		if m.Embedded == 0 || !m.Can.Has(solvers.StageSums) {
 			continue
 		}
@@ -36,7 +37,7 @@ func TestBackwards(t *testing.T) {
 		}
 	}
 	// A method of several members has one in the place of each.
-	dopri5, _ := solvers.Lookup("dopri5")
+	dopri5, _ := methods.Lookup("dopri5")
 	both := solvers.Switching("both", dopri5, ros3p(t))
 	back := Backwards(both, false)
 	if len(back.Members) != len(both.Members) || back.Members[0] != both.Members[0] ||
@@ -46,7 +47,7 @@ func TestBackwards(t *testing.T) {
 }
 
 func ros3p(t *testing.T) *solvers.Spec {
-	m, ok := solvers.Lookup("ros3p")
+	m, ok := methods.Lookup("ros3p")
 	if !ok {
 		t.Fatal("no ros3p")
 	}

@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
 )
 
 // fields are the places of the fields of Settings that keys set, by the keys.
@@ -64,7 +65,7 @@ var setters = func() map[string]setter {
 
 // ofMethod reports whether only some methods take a setting.
 func ofMethod(key string) bool {
-	return slices.ContainsFunc(solvers.Families(), func(f *solvers.Family) bool {
+	return slices.ContainsFunc(methods.Families(), func(f *solvers.Family) bool {
 		return slices.ContainsFunc(f.Settings, func(s solvers.MethodSetting) bool { return s.Name == key })
 	})
 }

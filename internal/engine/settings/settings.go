@@ -20,6 +20,10 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/explicit"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/steady"
 )
 
@@ -47,7 +51,7 @@ type Settings struct {
 	States     int                // of the model, with all elements of arrays
 	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
-	Checkpoint solvers.Checkpoint
+	Checkpoint record.Checkpoint
 	Threads    int        `key:"solver.threads"`
 	Steady     steady.Way `key:"solver.steady"` // how steady states are found
 	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
@@ -56,7 +60,7 @@ type Settings struct {
 	SteadyTol   float64 `key:"solver.steady_tol"` // of Newton's last step, in units of the tolerances; 0: the default
 	LatePeak    bool    // sens.Options.LatePeak
 	Hermite     bool    `key:"solver.dense"`  // Hermite's cubic takes the place of the method's own dense output
-	Linear      string  `key:"solver.linear"` // how implicit steps solve their equations: one of solvers.LinearMethods
+	Linear      string  `key:"solver.linear"` // how implicit steps solve their equations: one of matrices.LinearMethods
 
 	Of       []string        `key:"sens.of"`   // names of objectives; nil: all
 	Wrt      []target.Target `key:"sens.wrt"`  // variables; nil: all
@@ -141,8 +145,8 @@ func defaults() Settings {
 }
 
 // Rule returns how the lengths of steps are chosen.
-func (s Settings) Rule() solvers.Rule {
-	r, _ := solvers.LookupController(s.Controller)
+func (s Settings) Rule() hybrid.Rule {
+	r, _ := hybrid.LookupController(s.Controller)
 	if s.MaxGrowth > 0 {
 		r.Grow = s.MaxGrowth
 	}
@@ -154,13 +158,13 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 	if s.Method == Auto && len(s.OfMethod) == 0 {
 		return nil, nil
 	}
-	m, err := solvers.Choose(cmp.Or(s.Method, usual), s.OfMethod)
+	m, err := methods.Choose(cmp.Or(s.Method, usual), s.OfMethod)
 	if err != nil {
 		return nil, fmt.Errorf("solver.%w", err)
 	}
 	if s.Hermite {
 		own := m
-		if m = solvers.Hermite(own); m == nil {
+		if m = explicit.Hermite(own); m == nil {
 			return nil, fmt.Errorf("solver.dense = hermite is for explicit Runge–Kutta methods; %s has its own",
 				own.Name)
 		}
@@ -170,7 +174,7 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 	}
 	members := []*solvers.Spec{m}
 	for _, name := range s.Stiff {
-		other, _ := solvers.Lookup(name)
+		other, _ := methods.Lookup(name)
 		members = append(members, other)
 	}
 	return solvers.Switching(m.Name, members...), nil
@@ -250,7 +254,7 @@ func ofPast(implicit string) string {
 
 // implicit reports whether the steps of the method solve equations.
 func implicit(method string) bool {
-	m, ok := solvers.Lookup(method)
+	m, ok := methods.Lookup(method)
 	return ok && m.Can.Has(solvers.NeedsJacobian)
 }
 

@@ -9,7 +9,8 @@ import (
 	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/tapec"
 )
 
@@ -17,7 +18,7 @@ import (
 const CodeIndex diag.Code = "index"
 
 // newMass returns the mass matrix of a model; nil for one without algebraic unknowns.
-func newMass(m *Model) *solvers.Mass {
+func newMass(m *Model) *matrices.Mass {
 	if !m.Checked.Algebraic() {
 		return nil
 	}
@@ -36,7 +37,7 @@ func newMass(m *Model) *solvers.Mass {
 		unknowns = append(unknowns, int32(i))
 	}
 	slices.Sort(unknowns)
-	return solvers.NewMass(m.layout.nY, unknowns, rows, cols, values)
+	return matrices.NewMass(m.layout.nY, unknowns, rows, cols, values)
 }
 
 // differential returns the number of elements of the states that have rates. Those of the unknowns come after them.

@@ -32,7 +32,7 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
-// Prices implements solvers.Priced, by counting.
+// Prices implements hybrid.Priced, by counting.
 func (w *Worker) Prices() (rates, jacobian float64) {
 	const call = 20
 	rates = call + cost(w.kit.value.Get(tapec.PartRates), forthInstr, forthFlop)

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -15,7 +16,7 @@ import (
 // implicit part, and both parts are among the tapes.
 type jacobian struct {
 	hoisted
-	places map[string]*solvers.Jacobian // by how its matrices are factored
+	places map[string]*matrices.Jacobian // by how its matrices are factored
 	made   *tapec.Jacobian
 }
 
@@ -62,9 +63,9 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 		}
 		return 0, true
 	}
-	places := map[string]*solvers.Jacobian{}
-	for _, linear := range append(solvers.LinearMethods(), "") {
-		places[linear] = &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass, Linear: linear, Ask: ask}
+	places := map[string]*matrices.Jacobian{}
+	for _, linear := range append(matrices.LinearMethods(), "") {
+		places[linear] = &matrices.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass, Linear: linear, Ask: ask}
 	}
 	h := hoistedFrom(m.family, c, l, j.Tape)
 	if split {
@@ -88,7 +89,7 @@ func (m *Model) JacobianTooLarge() bool {
 }
 
 // places returns the places of the Jacobian's entries. Programs that evaluate it exist, so it does.
-func (p *Problem) places() *solvers.Jacobian {
+func (p *Problem) places() *matrices.Jacobian {
 	j, err := p.Model.programs.withJacobian(p.Split)
 	if err != nil {
 		panic("system: " + err.Error())
@@ -96,9 +97,9 @@ func (p *Problem) places() *solvers.Jacobian {
 	return j.places[p.Linear]
 }
 
-// Jacobian implements solvers.JacobianField. It panics unless the problem asked for a Jacobian when the worker's kit
+// Jacobian implements matrices.JacobianField. It panics unless the problem asked for a Jacobian when the worker's kit
 // was made.
-func (w *Worker) Jacobian() *solvers.Jacobian {
+func (w *Worker) Jacobian() *matrices.Jacobian {
 	if w.value.Get(tapec.PartJacobian) == nil {
 		panic("system: the problem asked for no Jacobian")
 	}
@@ -106,12 +107,12 @@ func (w *Worker) Jacobian() *solvers.Jacobian {
 }
 
 // Mass returns the mass matrix of the model's equations; nil for the identity.
-func (w *Worker) Mass() *solvers.Mass { return w.model.mass }
+func (w *Worker) Mass() *matrices.Mass { return w.model.mass }
 
 // Mass is that of Worker.
-func (w *ComplexWorker) Mass() *solvers.Mass { return w.model.mass }
+func (w *ComplexWorker) Mass() *matrices.Mass { return w.model.mass }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (w *Worker) EvalJacobian(t float64, y, j []float64) {
 	w.evalPart(w.value.Get(tapec.PartJacobian), vecJ, t, y, j)
 }
@@ -124,7 +125,7 @@ func (w *Worker) evalPart(c *call, vec vector, t float64, y, x []float64) {
 	c.runMoved(&w.in, &w.out)
 }
 
-// PushJacobian implements solvers.TangentJacobianField.
+// PushJacobian implements matrices.TangentJacobianField.
 func (w *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
 	w.pushPart(w.push.Get(tapec.PartJacobian), vecJ, t, y, td, yd, jd)
 }
@@ -145,7 +146,7 @@ func (w *Worker) pushPart(c *call, vec vector, t float64, y, td, yd, xd []float6
 	c.runMoved(&w.in, &w.out)
 }
 
-// PullJacobian implements solvers.CotangentJacobianField.
+// PullJacobian implements matrices.CotangentJacobianField.
 func (w *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
 	w.pullPart(w.pull.Get(tapec.PartJacobian), vecJ, t, y, jb, yb, tb)
 }
@@ -170,15 +171,15 @@ func (w *Worker) pullPart(c *call, vec vector, t float64, y, xb, yb, tb []float6
 	c.runMoved(&w.in, &w.out)
 }
 
-// PullPushJacobian implements solvers.SecondJacobianField.
+// PullPushJacobian implements matrices.SecondJacobianField.
 func (w *SecondWorker) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 	w.pullPush(w.second.Get(tapec.PartJacobian), vecJ, t, y, jb, yb, tb)
 }
 
-// Jacobian implements solvers.ComplexJacobianField.
-func (w *ComplexWorker) Jacobian() *solvers.Jacobian { return w.problem.places() }
+// Jacobian implements matrices.ComplexJacobianField.
+func (w *ComplexWorker) Jacobian() *matrices.Jacobian { return w.problem.places() }
 
-// EvalJacobian implements solvers.ComplexJacobianField.
+// EvalJacobian implements matrices.ComplexJacobianField.
 func (w *ComplexWorker) EvalJacobian(t complex128, y, j []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecJ: j}
@@ -186,10 +187,10 @@ func (w *ComplexWorker) EvalJacobian(t complex128, y, j []complex128) {
 }
 
 var (
-	_ solvers.CotangentJacobianField = (*Worker)(nil)
-	_ solvers.TangentJacobianField   = (*Worker)(nil)
-	_ solvers.SecondJacobianField    = (*SecondWorker)(nil)
-	_ solvers.ComplexJacobianField   = (*ComplexWorker)(nil)
+	_ matrices.CotangentJacobianField = (*Worker)(nil)
+	_ matrices.TangentJacobianField   = (*Worker)(nil)
+	_ matrices.SecondJacobianField    = (*SecondWorker)(nil)
+	_ matrices.ComplexJacobianField   = (*ComplexWorker)(nil)
 )
 
 // Delays writes the delays that move. DelaysPush and DelaysPull are its derivatives, as of Eval.

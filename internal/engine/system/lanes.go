@@ -5,27 +5,29 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
 )
 
 // Lanes makes whole steps of several runs of one model at once, and their transposes: each in a lane of its own, with
 // its own time, length and params. Its programs are those of single steps (steptape.go), of which every input has a
-// copy for each lane; so a lane has the bits that its run has alone. It implements solvers.LaneStepper.
+// copy for each lane; so a lane has the bits that its run has alone. It implements hybrid.LaneStepper.
 type Lanes struct {
-	rows solvers.LaneRows
+	rows lanes.Rows
 	size solvers.Size
 	// Programs of steps that solve equations exchange rows in one way each; others have one. Lanes that want another
 	// way than the rest are given it by a further run of the block.
 	ways  []laneWay
-	way   [solvers.LaneCount]int // of each lane: that of its last step
+	way   [lanes.Count]int // of each lane: that of its last step
 	asked []askedWay
 	write func(exchanges []float64) bool // appends to ways
 	other []float64                      // what a further run makes
 	reads laneCall                       // of guards; of a zero value where they cannot be read in lanes
 	read  []float64                      // what it writes: ρ at each point and then the truths
 	// What reads the samples of largest values, as reads does guards; what that writes, where it has each row of what
-	// solvers.LaneStepper has, -1 for zeros, and these rows.
+	// hybrid.LaneStepper has, -1 for zeros, and these rows.
 	sample    laneCall
 	sampled   []float64
 	samplesAt []int
@@ -35,8 +37,8 @@ type Lanes struct {
 	steady [numVectors][]float64
 	// The accumulators of the transpose, and where they are in each lane: those of the Worker of.
 	sums []laneSum
-	at   [solvers.LaneCount][][]float64
-	of   [solvers.LaneCount]*Worker
+	at   [lanes.Count][][]float64
+	of   [lanes.Count]*Worker
 	// What the transpose reads for each of the objectives that are swept together, [rows][lanes]: cotangents of Y1, DQ
 	// and T1, and the accumulators; then those of Ends, which are written for the first.
 	bars [][]float64
@@ -49,9 +51,9 @@ type Lanes struct {
 	dots       [][]float64
 	steadyDots [][numVectors][]float64
 
-	lengths []float64               // [objectives][lanes] cotangents of the lengths of steps
-	sowing  [solvers.LaneCount]bool // Pull takes in what Sow gave
-	extend  laneCall                // makes the rows of the dense output; of a zero value where there are none
+	lengths []float64         // [objectives][lanes] cotangents of the lengths of steps
+	sowing  [lanes.Count]bool // Pull takes in what Sow gave
+	extend  laneCall          // makes the rows of the dense output; of a zero value where there are none
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -100,7 +102,7 @@ type laneCall struct {
 	steady        [numVectors]int // the tangents of steady vectors; -1 for none
 }
 
-// EnterPush implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
+// EnterPush implements hybrid.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
 func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 	w := sys.(*Worker)
 	for k := range l.steadyDots {
@@ -109,14 +111,14 @@ func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 				continue
 			}
 			from := w.in[tapec.Tangent][v]
-			for i := range min(len(from)/w.lanes, len(to)/solvers.LaneCount) {
-				to[i*solvers.LaneCount+lane] = from[i*w.lanes+k]
+			for i := range min(len(from)/w.lanes, len(to)/lanes.Count) {
+				to[i*lanes.Count+lane] = from[i*w.lanes+k]
 			}
 		}
 	}
 }
 
-// LayPush implements solvers.LaneStepper.
+// LayPush implements hybrid.LaneStepper.
 func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
 	at, width := lane, len(l.dots)
 	for _, from := range [][]float64{td, yd, qd} {
@@ -124,7 +126,7 @@ func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
 	}
 }
 
-// Push implements solvers.LaneStepper.
+// Push implements hybrid.LaneStepper.
 func (l *Lanes) Push(block []float64, n int) {
 	for w, is := range l.served(block) {
 		if is {
@@ -148,16 +150,16 @@ func (l *Lanes) push(c *laneCall, block []float64, n int) {
 	}
 }
 
-// TakePush implements solvers.LaneStepper.
+// TakePush implements hybrid.LaneStepper.
 func (l *Lanes) TakePush(lane, n int, td, yd, qd []float64) {
 	at, width := lane, len(l.dots)
 	for _, to := range [][]float64{td, yd, qd} {
 		take(l.dots[:n], at, to, width)
-		at += len(to) / width * solvers.LaneCount
+		at += len(to) / width * lanes.Count
 	}
 }
 
-// ReadSamples implements solvers.LaneStepper.
+// ReadSamples implements hybrid.LaneStepper.
 func (l *Lanes) ReadSamples(block []float64) []float64 {
 	if l.samples == nil {
 		return nil
@@ -167,7 +169,7 @@ func (l *Lanes) ReadSamples(block []float64) []float64 {
 	l.sample.machine.Run()
 	for i, at := range l.samplesAt {
 		if at >= 0 {
-			copy(l.samples[i*solvers.LaneCount:][:solvers.LaneCount], l.sampled[at*solvers.LaneCount:])
+			copy(l.samples[i*lanes.Count:][:lanes.Count], l.sampled[at*lanes.Count:])
 		}
 	}
 	return l.samples
@@ -184,25 +186,25 @@ func (l *Lanes) unsow(bar []float64, lane int) {
 		if i > 0 && i < 3+l.size.N {
 			x = math.Copysign(0, -1)
 		}
-		rows[i*solvers.LaneCount] = x
+		rows[i*lanes.Count] = x
 	}
 }
 
-// Rows implements solvers.LaneStepper.
-func (l *Lanes) Rows() *solvers.LaneRows { return &l.rows }
+// Rows implements hybrid.LaneStepper.
+func (l *Lanes) Rows() *lanes.Rows { return &l.rows }
 
-// Enter implements solvers.LaneStepper. sys is a Worker of the model.
+// Enter implements hybrid.LaneStepper. sys is a Worker of the model.
 func (l *Lanes) Enter(lane int, sys solvers.System) {
 	w := sys.(*Worker)
 	for _, v := range laneSteady {
 		to, from := l.steady[v], w.in[tapec.Primal][v]
-		for i, x := range from[:min(len(from), len(to)/solvers.LaneCount)] { // see Served.Like
-			to[i*solvers.LaneCount+lane] = x
+		for i, x := range from[:min(len(from), len(to)/lanes.Count)] { // see Served.Like
+			to[i*lanes.Count+lane] = x
 		}
 	}
 }
 
-// Step implements solvers.LaneStepper.
+// Step implements hybrid.LaneStepper.
 func (l *Lanes) Step(block []float64) {
 	var count [laneWays]int
 	most := 0
@@ -211,9 +213,9 @@ func (l *Lanes) Step(block []float64) {
 			most = w
 		}
 	}
-	at := l.rows.Made * solvers.LaneCount
+	at := l.rows.Made * lanes.Count
 	l.ways[most].run(block, block[at:])
-	if count[most] == solvers.LaneCount {
+	if count[most] == lanes.Count {
 		return
 	}
 	for w := range l.ways {
@@ -230,7 +232,7 @@ func (l *Lanes) Step(block []float64) {
 	}
 }
 
-// ReadGuards implements solvers.LaneStepper.
+// ReadGuards implements hybrid.LaneStepper.
 func (l *Lanes) ReadGuards(block []float64) []float64 {
 	if l.read == nil {
 		return nil
@@ -250,12 +252,12 @@ func (w *laneWay) run(block, made []float64) {
 
 // take gives a block some rows of a lane of the further run.
 func (l *Lanes) take(block []float64, lane, from, to int) {
-	for i := from*solvers.LaneCount + lane; i < to*solvers.LaneCount; i += solvers.LaneCount {
+	for i := from*lanes.Count + lane; i < to*lanes.Count; i += lanes.Count {
 		block[i] = l.other[i]
 	}
 }
 
-// Exchanged implements solvers.LaneStepper.
+// Exchanged implements hybrid.LaneStepper.
 func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 	w := slices.IndexFunc(l.ways, func(w laneWay) bool { return slices.Equal(w.exchanges, exchanges) })
 	if w >= 0 {
@@ -275,7 +277,7 @@ func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 	}
 }
 
-// Pull implements solvers.LaneStepper.
+// Pull implements hybrid.LaneStepper.
 func (l *Lanes) Pull(block []float64, n int) {
 	defer func() {
 		for lane := range l.sowing {
@@ -291,13 +293,13 @@ func (l *Lanes) Pull(block []float64, n int) {
 
 // served returns which ways have made the steps of a block.
 func (l *Lanes) served(block []float64) (by [laneWays]bool) {
-	for lane, m := range block[l.rows.Mask*solvers.LaneCount:][:solvers.LaneCount] {
+	for lane, m := range block[l.rows.Mask*lanes.Count:][:lanes.Count] {
 		switch {
 		case m == 0:
 		case l.rows.Serve == 0:
 			by[0] = true
 		default:
-			by[int(block[l.rows.Serve*solvers.LaneCount+lane])-1] = true
+			by[int(block[l.rows.Serve*lanes.Count+lane])-1] = true
 		}
 	}
 	return by
@@ -314,14 +316,14 @@ func (l *Lanes) pull(way int, block []float64, n int) {
 	}
 }
 
-// Sow implements solvers.LaneStepper.
+// Sow implements hybrid.LaneStepper.
 func (l *Lanes) Sow(lane, n int, s *solvers.Seeds) {
 	width := len(l.bars)
 	l.sowing[lane] = true
 	for _, bar := range l.bars[:n] {
 		bar[l.sown+lane] = 1
 	}
-	at := l.sown + solvers.LaneCount + lane
+	at := l.sown + lanes.Count + lane
 	for _, from := range [][]float64{s.T, s.H, s.Y0, s.K} {
 		at = lay(l.bars[:n], at, from, width)
 	}
@@ -337,9 +339,9 @@ func (l *Lanes) reap(lane, n int) {
 	}
 }
 
-// Extend implements solvers.LaneStepper.
+// Extend implements hybrid.LaneStepper.
 func (l *Lanes) Extend(block []float64) {
-	at := l.rows.Dense * solvers.LaneCount
+	at := l.rows.Dense * lanes.Count
 	l.extend.machine.MoveVector(l.extend.in, block[:at:at])
 	l.extend.machine.MoveVector(l.extend.made, block[at:])
 	l.extend.machine.Run()
@@ -350,12 +352,12 @@ func (l *Lanes) transpose(c *laneCall, block, bar []float64) {
 	c.machine.MoveVector(c.in, block)
 	c.machine.MoveVector(c.bar, bar)
 	c.machine.Run()
-	n := l.size.N * solvers.LaneCount
+	n := l.size.N * lanes.Count
 	copy(bar[:n], l.made)
-	copy(bar[n+l.size.Q*solvers.LaneCount:l.ends], l.made[n:])
+	copy(bar[n+l.size.Q*lanes.Count:l.ends], l.made[n:])
 }
 
-// Ends implements solvers.LaneStepper.
+// Ends implements hybrid.LaneStepper.
 func (l *Lanes) Ends() []float64 {
 	if l.ways[0].ends.machine == nil {
 		return nil
@@ -363,24 +365,24 @@ func (l *Lanes) Ends() []float64 {
 	return l.bars[0][l.ends:l.sown]
 }
 
-// PullEnds implements solvers.LaneStepper.
+// PullEnds implements hybrid.LaneStepper.
 func (l *Lanes) PullEnds(block []float64, n int) []float64 {
 	for k, bar := range l.bars[:n] {
 		if k > 0 {
 			copy(bar[l.ends:l.sown], l.bars[0][l.ends:l.sown])
 		}
 		l.transpose(&l.ways[0].ends, block, bar)
-		copy(l.lengths[k*solvers.LaneCount:], l.made[len(l.made)-solvers.LaneCount:])
+		copy(l.lengths[k*lanes.Count:], l.made[len(l.made)-lanes.Count:])
 	}
-	for lane, made := range l.Ends()[:solvers.LaneCount] {
+	for lane, made := range l.Ends()[:lanes.Count] {
 		if made != 0 {
 			l.reap(lane, n)
 		}
 	}
-	return l.lengths[:n*solvers.LaneCount]
+	return l.lengths[:n*lanes.Count]
 }
 
-// Lay implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of transposes.
+// Lay implements hybrid.LaneStepper. sys is a Worker of the model, with the lanes of the kit of transposes.
 func (l *Lanes) Lay(lane, n int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
 	bars, at := l.bars[:n], lane
@@ -388,7 +390,7 @@ func (l *Lanes) Lay(lane, n int, sys solvers.CotangentSystem, yb, qb, tb []float
 	at = lay(bars, at, qb, width)
 	lay(bars, at, tb, width)
 	for j, from := range sums {
-		lay(bars, l.sums[j].at*solvers.LaneCount+lane, from, width)
+		lay(bars, l.sums[j].at*lanes.Count+lane, from, width)
 	}
 }
 
@@ -399,12 +401,12 @@ func lay(bars [][]float64, at int, from []float64, width int) int {
 		for k, x := range from[:len(bars)] {
 			bars[k][at] = x
 		}
-		at += solvers.LaneCount
+		at += lanes.Count
 	}
 	return at
 }
 
-// Join implements solvers.LaneStepper.
+// Join implements hybrid.LaneStepper.
 func (l *Lanes) Join(lane, n int, yb, qb, tb []float64) {
 	bars, width := l.bars[:n], len(l.bars)
 	at := join(bars, lane, yb, width)
@@ -418,7 +420,7 @@ func join(bars [][]float64, at int, from []float64, width int) int {
 		for k, x := range from[:len(bars)] {
 			bars[k][at] += x
 		}
-		at += solvers.LaneCount
+		at += lanes.Count
 	}
 	return at
 }
@@ -436,14 +438,14 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 	return l.at[lane]
 }
 
-// Take implements solvers.LaneStepper.
+// Take implements hybrid.LaneStepper.
 func (l *Lanes) Take(lane, n int, sys solvers.CotangentSystem, yb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
 	bars := l.bars[:n]
 	at := take(bars, lane, yb, width)
-	take(bars, at+l.size.Q*solvers.LaneCount, tb, width)
+	take(bars, at+l.size.Q*lanes.Count, tb, width)
 	for j, to := range sums {
-		take(bars, l.sums[j].at*solvers.LaneCount+lane, to, width)
+		take(bars, l.sums[j].at*lanes.Count+lane, to, width)
 	}
 }
 
@@ -454,7 +456,7 @@ func take(bars [][]float64, at int, to []float64, width int) int {
 		for k := range row {
 			row[k] = bars[k][at]
 		}
-		at += solvers.LaneCount
+		at += lanes.Count
 	}
 	return at
 }

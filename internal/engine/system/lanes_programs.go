@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/lanes"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
@@ -17,7 +17,7 @@ var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 // transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
 // the steps of another member of the method, with which the result shares params and cotangents; nil for none. The
 // result is nil where there is no such thing, as for large models.
-func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+func (p *Problem) Lanes(values, slopes *Kit, form *lanes.Form, like *Lanes) *Lanes {
 	pull, push := slopes, slopes
 	if slopes != nil && slopes.pull == nil {
 		pull = nil
@@ -27,7 +27,7 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
-	case size.N > solvers.LaneStates,
+	case size.N > lanes.States,
 		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
 		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
 		push != nil && push.push.Get(tapec.PartRates) == nil:
@@ -36,7 +36,7 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	if len(p.Peaks) > 0 {
 		form.Peaks, form.Inside = true, true
 	}
-	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
+	l := &Lanes{size: size, rows: lanes.NewRows(form, size)}
 	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
 		return tapec.MustName(in.Name).Role == tapec.Time
 	})
@@ -44,7 +44,7 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 		vecP: values.layout.nP, vecD: values.layout.nD, vecM: values.layout.nM, vecC: values.layout.nC,
 		vecE: values.layout.nE,
 	} {
-		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+		l.steady[v] = make([]float64, max(n, 1)*lanes.Count)
 	}
 	if like != nil {
 		l.steady, l.sums, l.bars, l.ends, l.sown = like.steady, like.sums, like.bars, like.ends, like.sown
@@ -116,20 +116,20 @@ func (l *Lanes) pushed(push *Kit) {
 	if l.made != nil {
 		return
 	}
-	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
+	l.made = make([]float64, (1+l.size.N+l.size.Q)*lanes.Count)
 	for range push.lanes - len(l.dots) { // none of those that are shared with the other member
 		var steady [numVectors][]float64
 		for v, n := range map[vector]int{
 			vecP: push.plan.width, vecD: push.layout.nD, vecC: push.layout.nC, vecE: push.layout.nE,
 		} {
-			steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+			steady[v] = make([]float64, max(n, 1)*lanes.Count)
 		}
 		l.dots, l.steadyDots = append(l.dots, make([]float64, len(l.made))), append(l.steadyDots, steady)
 	}
 }
 
 // extends compiles what makes the rows of the dense output, if there are any, and reports whether it could.
-func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (ok bool) {
+func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *lanes.Form) (ok bool) {
 	if l.rows.Extra == 0 {
 		return true
 	}
@@ -143,19 +143,19 @@ func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (
 }
 
 // guards compiles what reads the guards, if they differ from lane to lane. A block has its inputs in their order.
-func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
+func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *lanes.Form) {
 	m := newMaker(values.layout, rates, form.Arithmetic, true)
 	t := m.reading(guards)
-	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || elements(t, lanes.Count) > lanes.Count*wholeWork {
 		return
 	}
 	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
-		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
+		l.reads, l.read = c, make([]float64, m.made*lanes.Count)
 	}
 }
 
 // peaks compiles what reads the samples of largest values, if all of it differs from lane to lane.
-func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.LaneForm) {
+func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *lanes.Form) {
 	if len(form.Samples) == 0 {
 		return
 	}
@@ -163,11 +163,11 @@ func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.
 	m.block = &l.rows
 	tapes := [2]*tape.Tape{values.value.Get(tapec.PartPeaks).tape, values.slopesTape()}
 	t := m.sampling(tapes[0], tapes[1])
-	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || elements(t, lanes.Count) > lanes.Count*wholeWork {
 		return
 	}
 	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
-		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
+		l.sample, l.sampled = c, make([]float64, m.made*lanes.Count)
 		heights := 0
 		for _, o := range tapes[0].Outputs {
 			heights += tapes[0].Shape(o.Value).Size()
@@ -189,7 +189,7 @@ func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.
 				l.samplesAt = append(l.samplesAt, len(form.Samples)*each+k*heights+row)
 			}
 		}
-		l.samples = make([]float64, len(l.samplesAt)*solvers.LaneCount)
+		l.samples = make([]float64, len(l.samplesAt)*lanes.Count)
 	}
 }
 
@@ -202,7 +202,7 @@ type laneTapes struct {
 }
 
 // explicit returns the tapes of methods with explicit stages.
-func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t laneTapes) {
+func (l *Lanes) explicit(values, pull, push *Kit, form *lanes.Form) (t laneTapes) {
 	rates := values.value.Get(tapec.PartRates).tape
 	m := newMaker(values.layout, rates, form.Arithmetic, true)
 	if !form.FSAL {
@@ -216,7 +216,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	if push != nil {
 		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
 		t.push = d.tangents(&part{vecStep, l.rows.Mask, 1})
-		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		if !tape.EveryLane(t.push) || elements(t.push, lanes.Count) > lanes.Count*movedWork {
 			return t
 		}
 		t.pushFind = d.find(push.moved)
@@ -252,27 +252,27 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 }
 
 // solved returns the tapes of methods that solve equations, with these exchanges of rows.
-func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
+func (l *Lanes) solved(values, pull, push *Kit, form *lanes.Form, exchanges []float64) (t laneTapes) {
 	straight := form.Matrix.Analysis.Straight(exchanges)
 	rates, jacobian := values.value.Get(tapec.PartRates).tape, values.value.Get(tapec.PartJacobian)
 	if jacobian == nil {
 		return t
 	}
-	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
-	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+	served := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
+	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, served)
 	m.tol, m.abs, m.errors = form.Tolerance, l.rows.Abs, form.Errors
 	step, _ := m.forward()
 	if !tape.EveryLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
-		d := newSolvedMaker(push.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		d := newSolvedMaker(push.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, served)
 		curl := push.push.Get(tapec.PartJacobian)
 		if curl == nil {
 			curl = &program{}
 		}
 		t.push = d.tangents(push.push.Get(tapec.PartRates).tape, curl.tape)
-		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		if !tape.EveryLane(t.push) || elements(t.push, lanes.Count) > lanes.Count*movedWork {
 			return t
 		}
 		t.pushFind = d.find(push.moved)
@@ -282,7 +282,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 		if curl == nil {
 			curl = &program{}
 		}
-		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, served)
 		never := func(string) bool { return false }
 		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
 		if !tape.EveryLane(t.back) {
@@ -291,7 +291,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 		t.backFind = back.find(pull.layout.find)
 		l.placed(back.laned)
 		if form.Inside {
-			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, served)
 			seeded.sown = l.within(form)
 			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
 			t.seededFind = seeded.find(pull.layout.find)
@@ -304,17 +304,17 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 // placed says where the cotangents that are not those of every transpose begin: after the first rows of bars.
 func (l *Lanes) placed(rows int) {
 	if l.ends == 0 {
-		l.ends = rows * solvers.LaneCount
-		l.sown = l.ends + (1+len(l.rows.Nodes))*solvers.LaneCount
+		l.ends = rows * lanes.Count
+		l.sown = l.ends + (1+len(l.rows.Nodes))*lanes.Count
 	}
 }
 
 // within says where transposes have what was read within steps; nil if nothing is.
-func (l *Lanes) within(form *solvers.LaneForm) *sownRows {
+func (l *Lanes) within(form *lanes.Form) *sownRows {
 	if !form.Inside {
 		return nil
 	}
-	return &sownRows{&l.rows, l.sown / solvers.LaneCount}
+	return &sownRows{&l.rows, l.sown / lanes.Count}
 }
 
 // summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them. It reports
@@ -331,11 +331,11 @@ func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
 		at += s.n
 		sums = append(sums, s)
 	}
-	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
-	l.lengths = make([]float64, objectives*solvers.LaneCount)
+	l.made = make([]float64, (at-l.size.Q+1)*lanes.Count)
+	l.lengths = make([]float64, objectives*lanes.Count)
 	size := l.sown
 	if l.rows.Sown > 0 {
-		size += (3 + (1+l.rows.Sown)*l.size.N) * solvers.LaneCount
+		size += (3 + (1+l.rows.Sown)*l.size.N) * lanes.Count
 	}
 	if l.bars != nil {
 		for k, bar := range l.bars { // those of the other member, too
@@ -347,7 +347,7 @@ func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
 	for range objectives {
 		bar := make([]float64, size)
 		l.bars = append(l.bars, bar)
-		for lane := range solvers.LaneCount {
+		for lane := range lanes.Count {
 			l.unsow(bar, lane)
 		}
 	}
@@ -387,7 +387,7 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 			i = len(links)
 			links = append(links, k)
 		}
-		return vm.Place{Vector: i, Offset: p.offset * solvers.LaneCount}, true
+		return vm.Place{Vector: i, Offset: p.offset * lanes.Count}, true
 	}
 	ins, outs := make([]vm.Place, len(t.Inputs)), make([]vm.Place, len(t.Outputs))
 	for i, in := range t.Inputs {
@@ -400,7 +400,7 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 			return c, false
 		}
 	}
-	code, err := vm.Compile(t, vm.Options{Lanes: solvers.LaneCount, Inputs: ins, Outputs: outs})
+	code, err := vm.Compile(t, vm.Options{Lanes: lanes.Count, Inputs: ins, Outputs: outs})
 	if err != nil {
 		return c, false // steps one by one do as well
 	}

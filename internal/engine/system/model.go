@@ -18,7 +18,8 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -41,7 +42,7 @@ type Model struct {
 	visits     []int           // per functional: at how many instants it is read
 	fixed      []bool          // per instant: its time depends on nothing
 	unmoved    []bool          // per instant: its time depends on no discrete
-	mass       *solvers.Mass   // nil without algebraic unknowns
+	mass       *matrices.Mass  // nil without algebraic unknowns
 	someNth    bool            // some functional counts only one firing
 	atoms      atoms
 

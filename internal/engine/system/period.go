@@ -14,6 +14,8 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tapec"
 )
@@ -27,7 +29,7 @@ import (
 // Shooting says how runs over one period are made.
 type Shooting struct {
 	Method  func(lanes int) solvers.Method
-	Control func(m solvers.Info) solvers.Controller // nil for steps of fixed length
+	Control func(m solvers.Info) hybrid.Controller // nil for steps of fixed length
 	Options solvers.Options
 }
 
@@ -62,7 +64,7 @@ type leg struct {
 	origin bool // it begins as the run does, with what the assignments leave; otherwise with from
 	from   *orbit.Border
 	end    *orbit.Border
-	run    solvers.Trajectory
+	run    record.Trajectory
 }
 
 // variables returns how many elements of the start derivatives are taken by.
@@ -283,7 +285,7 @@ func (l *leg) record() error {
 		return err
 	}
 	method := p.Shooting.Method(0)
-	var ctl solvers.Controller
+	var ctl hybrid.Controller
 	if p.Shooting.Control != nil {
 		ctl = p.Shooting.Control(method.Info())
 	}
@@ -292,9 +294,9 @@ func (l *leg) record() error {
 	l.run.Replayer = func() (solvers.System, solvers.Method) {
 		return p.overPeriod(p.Worker(k), l), p.Shooting.Method(0)
 	}
-	solver := solvers.NewSolver(sys, method, ctl, opts)
+	solver := hybrid.NewSolver(sys, method, ctl, opts)
 	if _, err = solver.Solve(p.settling.context(), &l.run); err == nil && l.end != nil {
-		l.end.Abs = solvers.Tolerances(solver)
+		l.end.Abs = hybrid.Tolerances(solver)
 	}
 	return err
 }
@@ -521,7 +523,7 @@ func (o *cycle) make(l *leg) error {
 		}
 		return &steady.Error{Fault: steady.Broken, Cause: err}
 	}
-	var r solvers.Reader
+	var r record.Reader
 	r.Open(context.Background(), &l.run)
 	b, timed := &orbit.Border{}, slices.Clone(l.from.Timed)
 	if len(o.d) > 0 {
@@ -630,7 +632,7 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 
 // sizes returns the largest values of states at the ends of steps.
 func (l *leg) sizes() ([]float64, error) {
-	var r solvers.Reader
+	var r record.Reader
 	r.Open(context.Background(), &l.run)
 	var st solvers.Step
 	sizes := make([]float64, len(l.end.Y))

@@ -42,7 +42,7 @@ func (o *secondOverPeriod) Finish(pb solvers.Dual) {
 // PullPush implements solvers.SecondField.
 func (o *secondOverPeriod) PullPush(t, y, kb, yb, tb solvers.Dual) { o.own.PullPush(t, y, kb, yb, tb) }
 
-// PullPushJacobian implements solvers.SecondJacobianField.
+// PullPushJacobian implements matrices.SecondJacobianField.
 func (o *secondOverPeriod) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 	o.own.PullPushJacobian(t, y, jb, yb, tb)
 }

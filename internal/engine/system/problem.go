@@ -23,7 +23,7 @@ type Problem struct {
 	Jacobian bool
 	// Split tells that the Jacobian is that of the implicit part of the rates, and that programs are wanted for both.
 	Split bool
-	// Linear is that of solvers.Jacobian.
+	// Linear is that of matrices.Jacobian.
 	Linear string
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter

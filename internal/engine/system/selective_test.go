@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // counting counts how often objectives are pulled through what they read, and how often all peaks are read at once.
@@ -51,7 +52,7 @@ func TestSelective(t *testing.T) {
 				p.CompileAfter = system.CompileAfter{} // so that samples are read by programs of whole steps
 				opts := solvers.Options{RTol: 1e-6, ATol: 1e-9}
 				by := func(w *system.Worker) sens.CotangentObjectives { return counting{w, &pulled, &all} }
-				res := adjointBy(t, p, "dopri5", opts, lanes, &solvers.Trajectory{}, by)()
+				res := adjointBy(t, p, "dopri5", opts, lanes, &record.Trajectory{}, by)()
 				return res.DP, pulled, all
 			}
 			all := make([]int, n)

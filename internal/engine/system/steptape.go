@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -34,7 +36,7 @@ type stepMaker struct {
 	tol     *solvers.Tolerance // by which errors are measured
 	errors  bool               // those of the states are wanted, besides their norm
 	abs     int                // where tolerances of the states are, where they follow sizes; else 0
-	block   *solvers.LaneRows  // of what reads steps: where they are; nil for a copy
+	block   *lanes.Rows        // of what reads steps: where they are; nil for a copy
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
 	sown    *sownRows          // of a transpose: something is read within the steps; nil for nothing
@@ -45,7 +47,7 @@ type stepMaker struct {
 
 // sownRows is where a transpose of steps of several runs has what was read within them.
 type sownRows struct {
-	block *solvers.LaneRows
+	block *lanes.Rows
 	first int // row of the cotangents
 }
 
@@ -332,7 +334,7 @@ func (m *stepMaker) each(k map[string]tape.Value) map[string]tape.Value {
 
 // reading returns the tape that reads the guards at all points of a step. Its inputs are the times, Y0, K with the rows
 // of the dense output, and Y1. Its outputs are ρ at each point, then the truths; of steps of several runs also what
-// solvers.LaneStepper has of them.
+// hybrid.LaneStepper has of them.
 func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Rows)
@@ -462,7 +464,7 @@ func (m *stepMaker) readings(prefix string, t *tape.Tape, y, bar map[string]tape
 	return got
 }
 
-// steady adds to the outputs, for each element of heights, what solvers.LaneStepper has of a whole step. e and ed are
+// steady adds to the outputs, for each element of heights, what hybrid.LaneStepper has of a whole step. e and ed are
 // the values and rates at its samples. What it computes is what sens does: what is called steady here is so there.
 func (m *stepMaker) steady(heights *tape.Tape, e, ed []map[string]tape.Value) {
 	op, add, sub, mul := m.b.Op2, m.b.Add, m.b.Sub, m.b.Mul

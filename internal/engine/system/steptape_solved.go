@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"odes.dev/odes/internal/base/linalg"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/lanes"
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -14,8 +16,8 @@ import (
 // elimination and the solves, element by element.
 type solvedMaker struct {
 	*stepMaker
-	a        *solvers.SolvedArithmetic
-	matrix   *solvers.StepMatrix
+	a        *matrices.SolvedArithmetic
+	matrix   *matrices.StepMatrix
 	straight *linalg.Straight
 	jacobian *tape.Tape
 	entries  []entriesAt
@@ -28,7 +30,7 @@ type solvedMaker struct {
 
 // solvedLanes are the rows of steps of several runs that solve equations, by one sequence of exchanges.
 type solvedLanes struct {
-	rows   *solvers.LaneRows
+	rows   *lanes.Rows
 	number int             // of the sequence
 	fixed  map[int]float64 // rows that are constants, which a step does not write
 }
@@ -40,7 +42,7 @@ type entriesAt struct {
 	shape tape.Shape
 }
 
-func newSolvedMaker(l *layout, rates, jacobian *tape.Tape, a *solvers.SolvedArithmetic, x *solvers.StepMatrix,
+func newSolvedMaker(l *layout, rates, jacobian *tape.Tape, a *matrices.SolvedArithmetic, x *matrices.StepMatrix,
 	straight *linalg.Straight, lanes *solvedLanes,
 ) *solvedMaker {
 	m := &solvedMaker{
@@ -209,7 +211,7 @@ func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Va
 
 // forward returns the tape of a step. Its inputs are the times, Y0 and, if it is known before, row 0 of K. Its outputs
 // are the rows of K from m.from on, Y1, DQ, E, the entries of the Jacobian, the factors and whether its pivots serve.
-// fixed are the factors that are constants, which have no outputs. The outputs for several runs are solvers.LaneRows.
+// fixed are the factors that are constants, which have no outputs. The outputs for several runs are hybrid.LaneRows.
 func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	y0 := m.stepMaker.states("y", m.input)
 	save := func(i int, row map[string]tape.Value) {

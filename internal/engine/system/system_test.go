@@ -13,6 +13,9 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/hybrid"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/typecheck"
 )
 
@@ -218,7 +221,7 @@ func TestPlaces(t *testing.T) {
 // adjoint returns what solves p by a method into record and differentiates its objectives, so many at once. The next
 // call overwrites the result. record has a Replayer afterwards.
 func adjoint(
-	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *solvers.Trajectory,
+	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *record.Trajectory,
 ) func() *sens.Result {
 	t.Helper()
 	return adjointBy(t, p, name, o, lanes, record, func(w *system.Worker) sens.CotangentObjectives { return w })
@@ -226,11 +229,11 @@ func adjoint(
 
 // adjointBy is adjoint with objectives that stand before those of its workers.
 func adjointBy(
-	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *solvers.Trajectory,
+	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *record.Trajectory,
 	by func(*system.Worker) sens.CotangentObjectives,
 ) func() *sens.Result {
 	t.Helper()
-	spec, ok := solvers.Lookup(name)
+	spec, ok := methods.Lookup(name)
 	if !ok {
 		t.Fatalf("there is no method %s", name)
 	}
@@ -244,8 +247,8 @@ func adjointBy(
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule, _ := solvers.LookupController("")
-	solver := solvers.NewSolver(p.Worker(values), spec.New(p.Size(), 0), rule.Controller(info), o)
+	rule, _ := hybrid.LookupController("")
+	solver := hybrid.NewSolver(p.Worker(values), spec.New(p.Size(), 0), rule.Controller(info), o)
 	record.Replayer = func() (solvers.System, solvers.Method) {
 		return p.Worker(values), spec.New(p.Size(), 0)
 	}
@@ -276,7 +279,7 @@ func TestWorker(t *testing.T) {
 	}
 	p := m.Problem(pointOf(t, m), []int{0}, nil)
 	p.Differentiate(p.Point.Active(variables))
-	res := adjoint(t, p, "dopri5", solvers.Options{RTol: 1e-10, ATol: 1e-12}, 1, &solvers.Trajectory{})()
+	res := adjoint(t, p, "dopri5", solvers.Options{RTol: 1e-10, ATol: 1e-12}, 1, &record.Trajectory{})()
 	row := make([]float64, 2)
 	g := p.Gatherer(variables)
 	g.Gather(row, res.DP, nil)

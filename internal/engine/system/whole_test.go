@@ -8,6 +8,8 @@ import (
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/methods"
+	"odes.dev/odes/solvers/record"
 )
 
 // TestWholeStepsAllocateNothing repeats one step and its transpose.
@@ -27,7 +29,7 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 			}
 			m := modelOf(t, string(text))
 			p := m.Problem(pointOf(t, m), []int{0, 1, 2}, nil)
-			spec, _ := solvers.Lookup(c.method)
+			spec, _ := methods.Lookup(c.method)
 			info := spec.Info()
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
 			p.CompileAfter = system.CompileAfter{}
@@ -103,7 +105,7 @@ objective area = integral(x[1] * x[2])
 			p.CompileAfter = system.CompileAfter{Small: after}
 			p.Free = []system.Place{m.State("x")}
 			p.Differentiate(p.Point.Active(variables))
-			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &solvers.Trajectory{})
+			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &record.Trajectory{})
 			for range 2 {
 				res := gradient()
 				got := append(append([]float64(nil), res.DP...), res.DY0...)
@@ -143,7 +145,7 @@ objective J = final(x^2) + integral(v^2)
 	p := m.Problem(pointOf(t, m), []int{0}, nil)
 	p.CompileAfter = system.CompileAfter{Small: 3}
 	p.Differentiate([]string{"k", "w"})
-	record := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 5}}
+	record := &record.Trajectory{Keep: record.Checkpoint{Kind: record.CheckpointBinomial, RAM: 5}}
 	gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-6, ATol: 1e-9}, 1, record)
 	var its *system.Worker
 	replay := record.Replayer
@@ -178,12 +180,12 @@ event cross when v[1]*v[2] crosses 0.01 { n -= 1 }
 event both when x > 0.3 and v[2] < exp(-z) { n += 0.5 }
 objective J = final(x^2) + integral(v[1]^2)
 `)
-	var methods []solvers.Method
+	var made []solvers.Method
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"} {
-		spec, _ := solvers.Lookup(name)
-		methods = append(methods, solvers.Members(spec.New(m.Problem(pointOf(t, m), []int{0}, nil).Size(), 0))...)
+		spec, _ := methods.Lookup(name)
+		made = append(made, solvers.Members(spec.New(m.Problem(pointOf(t, m), []int{0}, nil).Size(), 0))...)
 	}
-	for _, method := range methods {
+	for _, method := range made {
 		p := m.Problem(pointOf(t, m), []int{0}, nil)
 		p.CompileAfter = system.CompileAfter{}
 		k, err := p.Kit(1, system.Values, false)
@@ -249,7 +251,7 @@ objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 	all := m.PeaksOf(m.Checked.Objectives)
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rodas5p", "ros3p"} {
 		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
-			spec, _ := solvers.Lookup(name)
+			spec, _ := methods.Lookup(name)
 			p := m.Problem(pointOf(t, m), []int{0}, peaks)
 			p.CompileAfter = system.CompileAfter{}
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -17,7 +18,7 @@ import (
 
 // solvedSteps is a worker's use of the programs for one sequence of exchanges of rows.
 type solvedSteps struct {
-	form         *solvers.SolvedArithmetic
+	form         *matrices.SolvedArithmetic
 	exchanges    []float64
 	name         string // of the exchanges
 	steps, pulls wholeSteps
@@ -43,13 +44,13 @@ const (
 )
 
 // work estimates the instructions of a step by form.
-func (w *Worker) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
+func (w *Worker) work(form *matrices.SolvedArithmetic, m *matrices.StepMatrix) int {
 	rates, all := w.kit.value.Get(tapec.PartRates).tape, w.kit.layout.nY+w.kit.layout.nQ
 	return m.Flops/2 + form.Stages*(m.Factors+elements(rates, 1)+form.Stages*all)
 }
 
 // solvedBy returns what is known of whole steps by form with the given exchanges of rows.
-func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *solvedSteps {
+func (w *Worker) solvedBy(form *matrices.SolvedArithmetic, exchanges []float64) *solvedSteps {
 	is := func(v *solvedSteps) bool { return v.form == form && slices.Equal(v.exchanges, exchanges) }
 	if v := w.solved; v != nil && is(v) {
 		return v
@@ -69,7 +70,7 @@ func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *
 }
 
 // ready reports whether there is a program. It compiles the program when enough steps have been made.
-func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
+func (v *solvedSteps) ready(w *Worker, m *matrices.StepMatrix, back bool) bool {
 	p := &v.steps
 	if back {
 		p = &v.pulls
@@ -114,7 +115,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 }
 
 // newSolved compiles a step, or its transpose; nil if it would be too large.
-func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
+func (k *Kit) newSolved(v *solvedSteps, x *matrices.StepMatrix, back bool) *wholeProgram {
 	straight := x.Analysis.Straight(v.exchanges)
 	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
 	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight, nil)
@@ -138,9 +139,9 @@ func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *whole
 	return k.compiled(out, m.stepMaker, t, sums, lanes)
 }
 
-// MakeSolvedStep implements solvers.SolvingStepper.
-func (w *Worker) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step, reuse bool,
-	x *solvers.SolvedStep,
+// MakeSolvedStep implements matrices.SolvingStepper.
+func (w *Worker) MakeSolvedStep(a *matrices.SolvedArithmetic, m *matrices.StepMatrix, s *solvers.Step, reuse bool,
+	x *matrices.SolvedStep,
 ) bool {
 	straight := len(x.Kept) - m.Analysis.Exchanges()
 	v := w.solvedBy(a, x.Kept[straight:])
@@ -186,8 +187,8 @@ func allFinite(x []float64) bool {
 	return true
 }
 
-// PullSolvedStep implements solvers.SolvingStepPuller.
-func (w *Worker) PullSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step,
+// PullSolvedStep implements matrices.SolvingStepPuller.
+func (w *Worker) PullSolvedStep(a *matrices.SolvedArithmetic, m *matrices.StepMatrix, s *solvers.Step,
 	c *solvers.StepCotangent, kept []float64,
 ) bool {
 	entries := len(kept) - len(m.All)

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // stiffModels are models whose matrices are factored in different ways.
@@ -86,7 +87,7 @@ func TestWholeSolvedSteps(t *testing.T) {
 				for _, lanes := range []int{1, 3, 8} {
 					var want []float64
 					for _, after := range []int{math.MaxInt, 0, 7} {
-						for _, keep := range []solvers.Checkpoint{{}, {Kind: solvers.CheckpointBinomial, RAM: 5}} {
+						for _, keep := range []record.Checkpoint{{}, {Kind: record.CheckpointBinomial, RAM: 5}} {
 							point := pointOf(t, m)
 							p := m.Problem(point, c.objectives, nil)
 							p.Jacobian = true
@@ -96,7 +97,7 @@ func TestWholeSolvedSteps(t *testing.T) {
 							}
 							p.Differentiate(p.Point.Active(variables))
 							gradient := adjoint(t, p, method, solvers.Options{RTol: 1e-4, ATol: 1e-8}, lanes,
-								&solvers.Trajectory{Keep: keep})
+								&record.Trajectory{Keep: keep})
 							res := gradient()
 							got := append(append([]float64(nil), res.DP...), res.DY0...)
 							if want == nil {

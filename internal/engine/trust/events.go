@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/record"
 )
 
 // A Happening is an event or a change of mode of a run, in few bytes: a run may have millions.
@@ -91,7 +92,7 @@ func (h *Happenings) noted(e sens.EventTime) Happening {
 }
 
 // Read reads all that happened in a recorded run. With count it only counts.
-func (h *Happenings) Read(run *solvers.Trajectory, count bool) {
+func (h *Happenings) Read(run *record.Trajectory, count bool) {
 	var m solvers.Mark
 	n := 0
 	for i := range run.Marks() {

@@ -12,7 +12,8 @@ import (
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
-	"odes.dev/odes/solvers"
+
+	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/typecheck"
 )
 
@@ -164,7 +165,7 @@ func TestNoiseIsNotWrong(t *testing.T) {
 
 // TestIncapable: a method without steps in complex arithmetic is refused before the run.
 func TestIncapable(t *testing.T) {
-	rk4, _ := solvers.Lookup("rk4")
+	rk4, _ := methods.Lookup("rk4")
 	spec := *rk4
 	spec.Can = 0
 	m := parse(t, "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n")

@@ -4,7 +4,10 @@
 // complex step, exact to rounding. It knows nothing of how runs are made.
 package solvertest
 
-import "odes.dev/odes/solvers"
+import (
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+)
 
 // C is the number that closures compute with.
 type C = complex128
@@ -60,7 +63,7 @@ type Hybrid struct {
 	Evals        int
 	Asked        *int // counts evaluations of guards, where it is set, those by copies as well
 
-	places *solvers.Jacobian // all places, once a size
+	places *matrices.Jacobian // all places, once a size
 }
 
 // With returns a copy of the system with work space of its own and l lanes.

@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 	"sync"
 
-	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
 )
 
 // The derivatives of a field are integrals of Cauchy over circles of this radius, by the trapezoidal rule at so many
@@ -24,23 +24,23 @@ var circle = func() (z [points]C) {
 	return z
 }()
 
-// jacobians has the places of entries by the numbers of states and quadratures: [2]int → *solvers.Jacobian.
+// jacobians has the places of entries by the numbers of states and quadratures: [2]int → *matrices.Jacobian.
 var jacobians sync.Map
 
-// Jacobian implements solvers.JacobianField: there is an entry at every place.
-func (h *Hybrid) Jacobian() *solvers.Jacobian {
+// Jacobian implements matrices.JacobianField: there is an entry at every place.
+func (h *Hybrid) Jacobian() *matrices.Jacobian {
 	if h.places != nil {
 		return h.places
 	}
 	key := [2]int{h.N, h.Q}
-	j := &solvers.Jacobian{}
+	j := &matrices.Jacobian{}
 	for row := range h.N + h.Q {
 		for col := range h.N + 1 {
 			j.Rows, j.Cols = append(j.Rows, int32(row)), append(j.Cols, int32(col))
 		}
 	}
 	kept, _ := jacobians.LoadOrStore(key, j)
-	h.places = kept.(*solvers.Jacobian)
+	h.places = kept.(*matrices.Jacobian)
 	return h.places
 }
 
@@ -103,14 +103,14 @@ func (h *Hybrid) moved(p *point, direction []float64, out []C) {
 	}, out)
 }
 
-// EvalJacobian implements solvers.JacobianField.
+// EvalJacobian implements matrices.JacobianField.
 func (h *Hybrid) EvalJacobian(t float64, y, j []float64) {
 	out := make([]C, len(j))
 	h.entries(h.at(t, y, h.d), out)
 	lower(j, out)
 }
 
-// PushJacobian implements solvers.TangentJacobianField.
+// PushJacobian implements matrices.TangentJacobianField.
 func (h *Hybrid) PushJacobian(t float64, y, td, yd, jd []float64) {
 	l := h.lanes
 	p := h.at(t, y, h.d)
@@ -127,7 +127,7 @@ func (h *Hybrid) PushJacobian(t float64, y, td, yd, jd []float64) {
 	}
 }
 
-// PullJacobian implements solvers.CotangentJacobianField.
+// PullJacobian implements matrices.CotangentJacobianField.
 func (h *Hybrid) PullJacobian(t float64, y, jb, yb, tb []float64) {
 	l := h.lanes
 	clear(yb)
@@ -153,7 +153,7 @@ func (h *Hybrid) PullJacobian(t float64, y, jb, yb, tb []float64) {
 }
 
 // Jacobian is that of the system in real arithmetic.
-func (c *Complex) Jacobian() *solvers.Jacobian { return c.h.Jacobian() }
+func (c *Complex) Jacobian() *matrices.Jacobian { return c.h.Jacobian() }
 
 // EvalJacobian writes the entries at a point whose imaginary parts are tiny or zero: to first order in them. Those of a
 // real point have no imaginary parts, not even of roundings, or a run that is moved by real numbers would leave the

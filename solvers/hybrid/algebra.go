@@ -1,0 +1,132 @@
+package hybrid
+
+import (
+	"errors"
+	"math"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/matrices"
+)
+
+// algebra is the part of a Solver that keeps the algebraic equations of a system with a Mass.
+type algebra struct {
+	solves *matrices.Consistency // nil where there are none
+	field  matrices.JacobianField
+	before []float64 // [N] the state that a solution is sought from
+}
+
+// ready prepares for a run of sys.
+func (a *algebra) ready(sys solvers.System, z solvers.Size) error {
+	if a.solves != nil {
+		return nil
+	}
+	c, err := matrices.NewConsistency(sys, 0)
+	if c == nil {
+		return err
+	}
+	a.solves, a.field, a.before = c, sys.(matrices.JacobianField), make([]float64, z.N)
+	return nil
+}
+
+// consistencyRounds is how often modes that read unknowns are chosen anew after these have been solved for; guards do
+// the rest.
+const consistencyRounds = 8
+
+// consist solves the algebraic equations at the present, after the start or a change of states, discretes or modes. The
+// modes that read unknowns are chosen by the solution; held are those that are to stay. The solution is sought from the
+// state before, with the modes that are chosen in the end, so that a Reader finds the same.
+func (s *Solver) consist(held []bool) error {
+	a := &s.algebra
+	if a.solves == nil {
+		return nil
+	}
+	copy(a.before, s.y)
+	for round := 0; ; round++ {
+		copy(s.y, a.before)
+		if err := a.solves.Solve(a.field, s.t, s.y); err != nil {
+			var e *matrices.ConsistencyError
+			if errors.As(err, &e) {
+				e.Place, e.After = s.place(nil), s.lastEvent()
+				if s.lastTime != s.t {
+					e.After = ""
+				}
+			}
+			return err
+		}
+		if round == consistencyRounds || len(s.m) == 0 {
+			return nil
+		}
+		s.sys.Choose(s.now(), s.y, held, s.mp)
+		if s.same(s.m, s.mp) {
+			return nil
+		}
+		copy(s.m, s.mp)
+		s.sys.Enter(s.d, s.m)
+	}
+}
+
+// initialStep returns the length of a first step. Where there are algebraic equations, the rates of the unknowns follow
+// from those of the states.
+func (s *Solver) initialStep(limit float64) float64 {
+	a := &s.algebra
+	if a.solves == nil {
+		return InitialStep(s.sys, s.info, &s.tol.Tolerance, s.trial, limit, s.work)
+	}
+	f := a.slopes(s.size)
+	st := solvers.Step{T: s.trial.T, Y0: s.trial.Y0, K: make([]float64, s.size.N+s.size.Q)}
+	f.Eval(st.T, st.Y0, st.K)
+	if !simd.Finite(st.K) {
+		return s.least()
+	}
+	return InitialStep(f, s.info, &s.tol.Tolerance, &st, limit, s.work)
+}
+
+// slopes returns the field of the rates of all states.
+func (a *algebra) slopes(z solvers.Size) *slopes {
+	return &slopes{JacobianField: a.field, solves: a.solves, k: make([]float64, z.N+z.Q)}
+}
+
+// slopes is a field whose values are the rates of all states, unknowns included.
+type slopes struct {
+	matrices.JacobianField
+	solves *matrices.Consistency
+	k      []float64 // [N+Q]
+}
+
+// Eval implements Field.
+func (f *slopes) Eval(t float64, y, k []float64) {
+	f.JacobianField.Eval(t, y, f.k)
+	copy(k, f.k)
+	if f.solves.Slope(f.JacobianField, t, y, f.k, k[:len(y)]) != nil {
+		elem.Spoil(k)
+	}
+}
+
+// driftMost is how many tolerable errors an unknown may be off before a step is made consistent.
+const driftMost = 100
+
+// drifts is a method that makes the ends of steps consistent, and tells how far it moved the last one.
+type drifts interface{ Drifted() []float64 }
+
+// drift notes how far the algebraic unknowns at the end of the trial step were from what their equations say.
+func (s *Solver) drift(tr *solvers.Step) {
+	if s.algebra.solves == nil {
+		return
+	}
+	d, ok := s.choice.members[s.member].(drifts)
+	if !ok {
+		return
+	}
+	for i, moved := range d.Drifted() {
+		off := math.Abs(moved) / s.tol.Scale(i, tr.Y0[i], tr.Y1[i])
+		if !(off > s.stats.Drift) {
+			continue
+		}
+		s.stats.Drift, s.stats.Drifts = off, i
+		if off > driftMost && s.opts.Fixed == 0 {
+			s.warn(solvers.Warning{Kind: solvers.Drift, T: tr.T1, Name: s.sys.StateName(i), Instant: -1, Value: off})
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package hybrid
+
+import (
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// Roots that a small change may take away, add or put elsewhere are warned of: guards that are met nearly tangentially,
+// that turn back just before a root, or that a jump leaves next to it, and roots about which the interpolant and real
+// steps disagree.
+
+// brink warns of events whose condition a jump has left at its threshold but for rounding: not on it, and by no more
+// than the last digits of the state make. was has the values of the guards before the jump.
+//
+// A wave whose last body is silent has only such bodies, since triggers and lapses come first. They move no state: a
+// lapse that a trigger makes possible stands at the root that the trigger was found at.
+func (s *Solver) brink(was []float64) {
+	const near = 0x1p-44
+	if e := s.lastFired.Event; e >= 0 && s.events[e].Silent && s.lastTime == s.t {
+		return
+	}
+	known := false
+	for i := range s.guards {
+		g := &s.guards[i]
+		rho := math.Abs(s.rho[i])
+		scale := max(math.Abs(was[i]), s.reach[i])
+		if g.Event < 0 || g.Watch || g.Instant && g.Clock || !s.arms[i].on || rho == 0 || !(rho <= near*scale) ||
+			!(math.Abs(was[i]) > float64(0x1p-30*scale)) {
+			continue
+		}
+		if !known { // seldom
+			known = true
+			s.blur(0x1p-52)
+		}
+		if rho <= float64(4*math.Abs(s.rhoP[i]-s.rho[i])) {
+			s.warn(solvers.Warning{
+				Kind: solvers.Brink, T: s.t, Name: s.guardName(i), Other: s.lastEvent(), Value: rho, Instant: -1,
+			})
+		}
+	}
+}
+
+// dispute warns when the root is far from where the interpolant has one, at length seen: what other guards do between
+// the two was not looked for. A guard that is alone has no others, and steps under control are too short for it to fire
+// twice there.
+func (s *Solver) dispute(seen float64) {
+	tr := s.trial
+	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
+		return
+	}
+	for i := range s.guards {
+		g := &s.guards[i]
+		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			s.warn(solvers.Warning{
+				Kind: solvers.Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
+			})
+			return
+		}
+	}
+}
+
+// graze warns when a guard is met nearly tangentially. That is so when its slope times the length of the trial step
+// is small against the range of its values in that step, or when it slows down so much that it would go beyond its
+// root by less than a millionth of the range of its values in the run.
+func (s *Solver) graze(length float64) {
+	st := s.kept
+	limit := float64(1e-5)
+	if s.opts.Fixed == 0 {
+		limit = min(max(math.Sqrt(s.tol.Rel), 1e-8), 1e-4)
+	}
+	f := s.slopeAt(st)
+	eps := float64(0x1p-20 * length)
+	s.sys.GuardValues(st.T1+eps, s.along(eps, f, st.Y1), s.mid.rho, s.mid.truth)
+	for i := range s.guards {
+		if s.guards[i].Kink || s.guards[i].Watch || !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			continue
+		}
+		most := math.Abs(s.rho[i])
+		for _, p := range s.samples {
+			most = max(most, math.Abs(p.rho[i]))
+		}
+		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
+		if rate < float64(limit*most) ||
+			rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
+			s.warn(solvers.Warning{
+				Kind: solvers.Grazing, T: st.T1, Name: s.guardName(i), Instant: -1,
+				Value: rate / most,
+			})
+		}
+	}
+}
+
+// beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns:
+// ρ'²/(2|ρ″|) along the flow, by differences over parts of length. It is infinite where the guard does not slow
+// down.
+func (s *Solver) beyond(i int, st *solvers.Step, f []float64, length float64) float64 {
+	const part, small = 0x1p-3, 0x1p-8 // rounding must not show in differences of differences
+	n := s.size.N
+	at := func(t float64, y, k []float64, h float64) float64 {
+		s.sys.GuardValues(t+h, s.along(h, k, y), s.rhoP, s.truthP)
+		return s.rhoP[i]
+	}
+	slope := func(t float64, y, k []float64) float64 {
+		h := float64(small * length)
+		return (at(t, y, k, h) - at(t, y, k, 0)) / h
+	}
+	t, y, k := st.T1+float64(part*length), make([]float64, n), make([]float64, n+s.size.Q)
+	for j := range n {
+		y[j] = math.FMA(float64(part*length), f[j], st.Y1[j])
+	}
+	now := slope(st.T1, st.Y1, f)
+	s.sys.Eval(t, y, k)
+	curvature := (slope(t, y, k) - now) / float64(part*length)
+	if !(curvature*now < 0 || math.Abs(now) <= float64(small*length)*math.Abs(curvature)) {
+		return math.Inf(1)
+	}
+	return float64(now*now) / math.Abs(2*curvature)
+}
+
+// nearMisses is the part of a Solver that tells of guards which turn back before their roots, nearer to these than the
+// run may be off. The exact solution may have met them.
+type nearMisses struct {
+	until float64   // the end of the last step that was looked at
+	rho   []float64 // [guards] at its last node but one
+	gap   float64   // from there to its end
+	end   []float64 // [guards] there
+	most  []float64 // [guards] largest magnitude in that step
+}
+
+// turned warns of guards that turn back shortly before their roots within the trial step, or at its start. The values
+// at its start and at its nodes are known.
+func (s *Solver) turned() {
+	const least = 16 // a guard that never leaves its root by this many times the limit does not turn, but rests
+	limit := float64(1e-6)
+	if s.opts.Fixed == 0 {
+		limit = min(float64(10*s.tol.Rel), 1e-4)
+	}
+	m, tr, n := &s.misses, s.trial, len(s.guards)
+	if m.rho == nil {
+		m.rho, m.end, m.most = make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+	at := func(k, i int) (x, distance float64) { // of node k, -1 for that before the start
+		switch {
+		case k < 0:
+			return -m.gap, math.Abs(m.rho[i])
+		case k == 0:
+			return 0, math.Abs(s.rho[i])
+		}
+		return float64(s.Nodes[k] * tr.H), math.Abs(s.nodeRho[(k-1)*n+i])
+	}
+	for i := range s.guards {
+		g := &s.guards[i]
+		a := &s.arms[i]
+		if g.Kink || g.Watch || g.Clock || a.dead || !a.on || g.Crossing && a.side == g.Way {
+			continue
+		}
+		followed := m.until == tr.T && m.end[i] == s.rho[i]
+		side, crosses := sign(s.rho[i]), followed && sign(m.rho[i]) != sign(s.rho[i])
+		near, most := 0, math.Abs(s.rho[i])
+		lowest := most
+		for k := range s.N {
+			v := s.nodeRho[k*n+i]
+			crosses = crosses || sign(v) != side
+			v = math.Abs(v)
+			if most = max(most, v); v < lowest {
+				near, lowest = k+1, v
+			}
+		}
+		before := m.most[i]
+		m.most[i] = most
+		if near == 0 {
+			most = max(most, before)
+		}
+		if crosses || near == s.N || near == 0 && !followed || most < float64(least*float64(limit*s.reach[i])) {
+			continue
+		}
+		x0, f0 := at(near-1, i)
+		x1, f1 := at(near, i)
+		x2, f2 := at(near+1, i)
+		down, up := (f1-f0)/(x1-x0), (f2-f1)/(x2-x1)
+		if !(down <= 0 && up >= 0 && up > down) {
+			continue
+		}
+		bend := (up - down) / (x2 - x0)
+		slope := math.FMA(bend, x1-x0, down)
+		turn := x1 - slope/float64(2*bend)
+		if lowest = f1 - float64(slope*slope)/float64(4*bend); lowest >= float64(limit*s.reach[i]) {
+			continue
+		}
+		if !g.Affine { // and its parabola may be another curve
+			lowest = f1
+			if theta := turn / tr.H; theta > 0 && theta < 1 {
+				lowest = float64(float64(side) * s.take(theta).rho[i])
+				s.used--
+			}
+			if !(lowest < float64(limit*s.reach[i])) {
+				continue
+			}
+		}
+		s.warn(solvers.Warning{
+			Kind: solvers.NearMiss, T: tr.T + turn, Name: s.guardName(i), Instant: -1, Value: max(lowest, 0),
+		})
+	}
+	m.until, m.gap = tr.T1, float64((1-s.Nodes[s.N-1])*tr.H)
+	for i := range s.guards {
+		m.rho[i], m.end[i] = s.nodeRho[(s.N-2)*n+i], s.nodeRho[(s.N-1)*n+i]
+	}
+}

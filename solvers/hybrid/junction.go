@@ -1,0 +1,136 @@
+package hybrid
+
+import (
+	"slices"
+
+	"odes.dev/odes/solvers"
+)
+
+// A condition may be made of several that change at one time, and several conditions may change at one time. No event
+// and no change of modes need come of it: t > p and t < q holds nowhere where p = q. What may come of it for other
+// parameters is for the System to say; see Separator.
+
+// flip is a guard that changed within a step, at a time.
+type flip struct {
+	h     float64
+	guard int
+}
+
+// junction asks whether several conditions change at (t, y), and what that means for derivatives.
+func (s *Solver) junction(j solvers.Junction) {
+	sep, ok := s.sys.(solvers.Separator)
+	if !ok || len(s.guards) == 0 || !(s.span > 0) {
+		return
+	}
+	j.Span, j.Soon = s.span, float64(closeBy*s.span)
+	s.met = j
+	which, some := sep.OneSided(&s.met)
+	s.sys.Enter(s.d, s.m)
+	if !some {
+		return
+	}
+	s.warn(solvers.Warning{Kind: solvers.Together, T: j.T, Name: which[0], Other: which[1], Instant: -1})
+	if len(s.stats.Ties) < mostTies {
+		many := j
+		many.Y, many.D, many.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
+		many.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
+		s.stats.Ties = append(s.stats.Ties, solvers.Meeting{Many: &many, T: j.T, Y: many.Y, D: many.D, M: many.M[0]})
+	}
+}
+
+// mostTies is how many ties are kept before further junctions are not: they are most often the same again.
+const mostTies = 64
+
+// atStart asks about conditions that change where the run begins.
+func (s *Solver) atStart() {
+	if s.t > s.sched.times[solvers.InstantStart] {
+		return
+	}
+	s.junction(solvers.Junction{T: s.t, Y: s.y, D: s.d, M: [2][]float64{s.m, s.m}, Start: true})
+}
+
+// atGroup asks about conditions that change with a group of events, with the left limits of the group and, where bodies
+// have changed them, with the right ones. The trial step is pending where nothing but what reads the state happens.
+func (s *Solver) atGroup(bounds int, pending bool) {
+	if len(s.guards) == 0 { // then there are no conditions
+		return
+	}
+	j := solvers.Junction{
+		T: s.t, Y: s.y, D: s.d, M: [2][]float64{s.m, s.m}, Bounds: bounds, End: s.ends,
+		Start: !pending && s.t <= s.sched.times[solvers.InstantStart],
+	}
+	s.causes = s.causes[:0]
+	for i := range s.fired {
+		s.causes = append(s.causes, s.fired[i].cause())
+	}
+	j.Fired = s.causes
+	if pending {
+		j.T, j.Y = s.trial.T1, s.trial.Y1
+	} else if s.jumped {
+		j.M[0] = s.mg
+		if s.stats.Events > s.already {
+			s.junction(j)
+		}
+		j.Y, j.D = s.yg, s.dg
+	}
+	if !j.Start {
+		s.junction(j)
+	}
+}
+
+// together notes the conditions of states that change together within the trial step, where nothing happens.
+func (s *Solver) together() {
+	s.flips = s.flips[:0]
+	if _, ok := s.sys.(solvers.Separator); !ok || !s.anyWatch || !s.warns() {
+		return
+	}
+	for i := range s.guards {
+		g := &s.guards[i]
+		if !g.Watch {
+			continue
+		}
+		truth := s.start.truth[i]
+		for _, p := range s.samples {
+			if p.truth[i] != truth {
+				truth = p.truth[i]
+				s.flips = append(s.flips, flip{p.h, i})
+			}
+		}
+	}
+	slices.SortFunc(s.flips, func(a, b flip) int {
+		switch {
+		case a.h < b.h:
+			return -1
+		case a.h > b.h:
+			return 1
+		}
+		return a.guard - b.guard
+	})
+}
+
+// inStep asks about conditions of states that changed together within the step that has just been made, before it is
+// accepted.
+func (s *Solver) inStep() {
+	soon := float64(closeBy * s.span)
+	for n := 1; n < len(s.flips); n++ {
+		a, b := s.flips[n-1], s.flips[n]
+		if a.guard == b.guard || b.h-a.h > soon || b.h >= s.trial.H {
+			continue
+		}
+		s.interpolate(s.trial, b.h/s.trial.H)
+		s.junction(solvers.Junction{
+			T: s.trial.T + b.h, Y: slices.Clone(s.yi), D: s.d, M: [2][]float64{s.m, s.m},
+		})
+	}
+	s.flips = s.flips[:0]
+}
+
+// boundsOf counts the bounds of integrals in the wave.
+func (s *Solver) boundsOf() (n int) {
+	for i := range s.wave {
+		if m := &s.wave[i]; m.kind == solvers.MarkRemode && len(s.sched.list[m.instant].Modes) > 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,117 @@
+package hybrid
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/solvers/lanes"
+)
+
+// Most steps are plain ones: accepted, with nothing at their ends or within, and like the one before as far as
+// stability tells. What judge, accept and aim do with such a step, through all that may be, is a few comparisons.
+// stride does these at once, for lane after lane, and leaves all other steps to them.
+
+// lanesMask has a bit for each lane.
+type lanesMask uint8
+
+const allLanes lanesMask = 1<<lanes.Count - 1
+
+func (m lanesMask) has(lane int) bool { return m>>lane&1 != 0 }
+
+// strides reports whether plain steps of a run may be made by stride at all.
+func (a *lane) strides() bool {
+	s := a.s
+	return a.filter != nil && a.reader == nil && s.clock.sys == nil && s.sight.signals == nil &&
+		s.sight.narrow == nil && len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders &&
+		s.choice.turns == 0 && s.opts.HMax == 0 && (!a.tells || s.stiff.method == nil)
+}
+
+// stride accepts the plain steps of a block that a member of the method has made, and decides about the next ones where
+// the last estimate of the spectrum serves for them. It returns in which lanes the step is done with.
+func (l *Lanes) stride(member int, block []float64, norms, factors *[lanes.Count]float64) (done lanesMask) {
+	m := &l.members[member]
+	r := m.rows
+	if r.Q > 0 || r.Peaks || r.Serve > 0 {
+		return 0
+	}
+	mask := (*[lanes.Count]float64)(block[r.Mask*lanes.Count:])
+	timed, bytes := l.moves && r.Timed, l.Bytes()
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		if !a.strider || a.s == nil || a.member != member || a.clip || timed && a.chosen || !(norms[i] <= 1) {
+			continue
+		}
+		s := a.s
+		tr, sizes := s.trial, s.tol.sizes
+		if s.cut > 0 || s.sched.seen < len(s.sched.sites) && s.sched.times[s.sched.sites[s.sched.seen]] <= tr.T1 ||
+			sizes != nil && len(sizes.Young) > 0 {
+			continue
+		}
+		done |= 1 << i
+		mask[i] = 1
+		a.apart, a.loaded, a.extended, a.guards, a.samples, a.located = false, false, false, nil, nil, false
+		s.stats.Evals += evals(&s.info, s.fresh)
+		l.tried++
+		_, next := a.filter.judged(tr.H, norms[i], factors[i])
+		if len(s.members) > 1 {
+			s.choice.made = madeStep{tr.H, norms[i], 1 + min(s.info.Order, s.info.Embedded)}
+		}
+		if !(tr.H >= s.h || next < tr.H) {
+			next = max(next, s.h)
+		}
+		s.h = elem.AtLeast(next, s.least())
+		if sizes != nil {
+			sizes.Passed(tr.T1)
+		}
+		s.stats.Steps++
+		s.stats.Made[member]++
+		s.t, s.tiedTo, s.fresh, s.again, a.chosen = tr.T1, false, r.FSAL, false, false
+		s.count++
+		a.aimed = (sizes == nil || !sizes.Changed) && a.onward(bytes)
+		if !a.aimed {
+			continue
+		}
+		a.block = m.next[i:]
+		left, h := a.stop-s.t, s.h
+		if tr.T = s.t; h >= left || left < float64(1.01*h) {
+			tr.H, tr.T1, a.clip = left, a.stop, true
+		} else {
+			if h > float64(0.5*left) {
+				h = float64(0.5 * left)
+			}
+			tr.H, tr.T1 = h, s.t+h
+		}
+		a.block[0], a.block[lanes.Count], a.block[2*lanes.Count] = tr.T, tr.H, tr.T1
+	}
+	return done
+}
+
+// onward does what Solver.stay does before the next step, and reports whether that is plain: nothing new is asked of
+// the spectrum, it does not hold the step short, and the present member makes it. Where it is not, nothing is done.
+func (a *lane) onward(bytes int) bool {
+	s := a.s
+	c, by := &s.choice, &s.spectrum
+	h := min(s.h, a.stop-s.t)
+	full := by.share(h)
+	switch {
+	case s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || bytes-a.began >= laneMemory:
+		return false
+	case !(by.reach > 0) || s.longest < math.Inf(1) || s.restart || !(s.h > 0) || s.trial.Member != s.member:
+		return false
+	case by.due <= 1 || by.seen != s.stats.Events+s.stats.Switches || !(full <= 1):
+		return false
+	case !by.steady && full > 0.2 && full > float64(2*by.full):
+		return false
+	}
+	if len(s.members) > 1 {
+		c.look(by.cos)
+		if calm := c.calmly(s.member); calm.member != s.member || !calm.at(h, by.rho) {
+			return false
+		}
+		c.pass()
+	}
+	by.pure++
+	by.due--
+	by.bound = false
+	return true
+}
