@@ -34,22 +34,32 @@ type groupState struct {
 	fired       []member // events of the group that have times of their own
 	wave        []member // in order of application
 	starting    []int    // guards of events that fire at the start
-	priorities  []float64
 	jumped      bool     // a body of the group has been applied
+	changed     bool     // the group changed the state or discretes
 	sites       []member // observations, after everything else
-	bent        []int    // guards of kinks, with Options.Bends
-	parties     []member // of a meeting, the first of each
 	modeChanges []modeChange
 	end         member
 	ends        bool
 	names       []string
-	depth       int   // of members that join
-	already     int   // how many events had happened before the group
-	varies      bool  // some priorities do
-	transient   bool  // some events are
-	slots       []int // [events] of a trigger: the first instant of its slots, which follow one another
-	triggered   []int // [instants] of what is pending: how many events had happened when it was triggered
+	depth       int // of members that join
+	already     int // how many events had happened before the group
 
+	ordering
+	limits
+	meeting
+}
+
+// ordering is what events bring along that decides about their order and their executions.
+type ordering struct {
+	priorities []float64
+	varies     bool  // some priorities do
+	transient  bool  // some events are
+	slots      []int // [events] of a trigger: the first instant of its slots, which follow one another
+	triggered  []int // [instants] of what is pending: how many events had happened when it was triggered
+}
+
+// limits are values on either side of a group and of its members.
+type limits struct {
 	yp, dp, mp []float64 // right limits of a body
 	ym, dm, mm []float64 // left limits of a member
 	yg, dg     []float64 // left limits of the group
@@ -58,17 +68,21 @@ type groupState struct {
 	mg         []float64 // modes before the group
 	held       []bool    // [M] modes that change later in this group
 	next       int       // what holds them: the wave from here on
+}
 
+// meeting is what is known of coincidences in and about a group.
+type meeting struct {
+	bent     []int    // guards of kinks, with Options.Bends
+	parties  []member // of a meeting, the first of each
 	was      before
 	almost   []int           // guards that were about to fire
 	causes   []solvers.Cause // of what fired in the group
-	changed  bool            // the group changed the state or discretes
 	lastRead float64         // when an observation was last read
 	lastSite []int           // the instants of those at that time
 }
 
 func newGroupState(z solvers.Size) groupState {
-	g := groupState{held: make([]bool, z.M)}
+	g := groupState{limits: limits{held: make([]bool, z.M)}}
 	for _, v := range []*[]float64{&g.mp, &g.mm, &g.mg, &g.was.m} {
 		*v = make([]float64, z.M)
 	}

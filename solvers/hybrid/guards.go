@@ -28,27 +28,8 @@ type arming struct {
 
 // guardState is the part of a Solver that watches guards.
 type guardState struct {
-	arms  []arming // [guards] at the present time
-	live  []arming // [guards] at the sample before the one where something fires
-	skip  []int    // [guards] the last sample of the trial step not to fire at
-	rho   []float64
-	truth []bool // at the present time
-	// rhoWas has the values of guards before a jump.
-	rhoWas []float64
-	edges  []int // guards that stood at their thresholds at the start, of which nobody was warned
-
-	samples  []*sample // of the trial step, by length; the last is its end
-	low      []float64 // [guards] the range of the values at the start and the nodes of the trial step
-	high     []float64
-	granted  []int     // [guards] their credit after an uneventful step
-	rhoP     []float64 // [guards] shortly after the present
-	truthP   []bool
-	yi       []float64 // [N] interpolated state
-	lo, hi   *sample
-	mid      *sample
-	reach    []float64 // [guards] the largest ρ so far
-	resting  []bool    // [guards] fired in the group just before this step
-	anyRest  bool
+	armed
+	readings
 	misses   nearMisses
 	met      solvers.Junction
 	flips    []flip // of conditions that are only watched, in the trial step
@@ -62,6 +43,35 @@ type guardState struct {
 	boxes enclosures
 }
 
+// armed is what the guards wait for.
+type armed struct {
+	arms    []arming // [guards] at the present time
+	live    []arming // [guards] at the sample before the one where something fires
+	skip    []int    // [guards] the last sample of the trial step not to fire at
+	edges   []int    // guards that stood at their thresholds at the start, of which nobody was warned
+	resting []bool   // [guards] fired in the group just before this step
+	anyRest bool
+}
+
+// readings are values of the guards.
+type readings struct {
+	rho   []float64
+	truth []bool // at the present time
+	// rhoWas has the values of guards before a jump.
+	rhoWas []float64
+
+	samples []*sample // of the trial step, by length; the last is its end
+	low     []float64 // [guards] the range of the values at the start and the nodes of the trial step
+	high    []float64
+	granted []int     // [guards] their credit after an uneventful step
+	rhoP    []float64 // [guards] shortly after the present
+	truthP  []bool
+	yi      []float64 // [N] interpolated state
+	lo, hi  *sample
+	mid     *sample
+	reach   []float64 // [guards] the largest ρ so far
+}
+
 // sample holds the values of the guards at a length of the step.
 type sample struct {
 	theta float64 // fraction of the trial step
@@ -72,13 +82,17 @@ type sample struct {
 
 func newGuardState(guards []solvers.Guard, members []solvers.Info, z solvers.Size) guardState {
 	n := len(guards)
+	v := func() []float64 { return make([]float64, n) }
 	g := guardState{
-		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
-		rho: make([]float64, n), truth: make([]bool, n), rhoWas: make([]float64, n),
-		rhoP: make([]float64, n), truthP: make([]bool, n),
-		yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
-		reach: make([]float64, n), resting: make([]bool, n), low: make([]float64, n), high: make([]float64, n),
-		granted: make([]int, n), plain: true,
+		armed: armed{
+			arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n), resting: make([]bool, n),
+		},
+		readings: readings{
+			rho: v(), truth: make([]bool, n), rhoWas: v(), rhoP: v(), truthP: make([]bool, n),
+			yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
+			reach: v(), low: v(), high: v(), granted: make([]int, n),
+		},
+		plain: true,
 	}
 	if n > 0 {
 		g.polynomial = newPolynomial(guards, members)

@@ -23,69 +23,94 @@ import (
 // Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a
 // second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
 type Solver struct {
-	sys    solvers.System
-	sight  sight
-	method solvers.Method
-	solves solvers.Implicit // the present member of the method, where its steps solve equations; otherwise nil
-	ctl    Controller       // nil in fixed-step mode
-	opts   solvers.Options
-	tol    leeway
-	size   solvers.Size
-
-	members []solvers.Info // of the method's members
-	member  int            // that makes the steps now
-	info    solvers.Info   // of it
+	sys   solvers.System
+	sight sight
+	opts  solvers.Options
+	tol   leeway
+	size  solvers.Size
 
 	guards []solvers.Guard
 	events []solvers.Event
-	base   []int // first history of an event's elements; those of mode guards follow
-	hist   []history
 	sched  schedule
 
-	sink  solvers.Sink
-	mark  solvers.Mark
-	stats solvers.Stats
+	makers
+	moment
+	trials
+	loan
+	bounds
+	told
 
-	// The present: time, the step to try, discretes, modes. The state is trial.Y0.
-	t, h     float64
-	y        []float64 // trial.Y0
-	d, m     []float64
-	span     float64 // tf - t0
-	fresh    bool    // row 0 of trial.K is f(t, y)
-	again    bool    // the last step that was tried began here, in this field
-	restart  bool    // the run begins here, or a body was applied here
-	cut      float64 // length that the next trial step must not exceed; 0: any
-	anchor   float64 // in fixed-step mode, where equal steps are counted from
-	count    int     // the steps since then
-	done     bool
-	tiedTo   bool // the present time is that of a fixed instant
-	lastTime float64
-
-	inner     []int          // sites within the trial step
-	lastFired solvers.Firing // its Event is -1 before the first one
-
-	lane               *lane // where the run is made beside others; nil for one that is made alone
-	trial, kept, spare *solvers.Step
-	lender             solvers.Lender // nil for none
-	lent               bool           // trial.K and trial.Y1 are the lender's
-	own, ownY          []float64      // the solver's own trial.K and trial.Y1 meanwhile
-	away               bool           // trial.Y0 is the lender's
-	home               []float64      // the solver's own trial.Y0 meanwhile
-	slopeAway          []float64      // f(t, y) in memory of the lender; nil: in trial.K
-	err                []float64      // [N+Q]
-	work               []float64      // [2N+Q]
-
+	lane      *lane // where the run is made beside others; nil for one that is made alone
 	algebra   algebra
 	choice    choice
-	worked    solvers.ImplicitWork // before this run
-	stiff     stiffness
-	spectrum  spectrum
-	longest   float64 // stable step
 	integrals quadratures
 	clock     clock
 	traces    sizes.Traces
 	guardState
 	groupState
+}
+
+// makers are the part of a Solver that makes steps, and says how long they are.
+type makers struct {
+	method  solvers.Method
+	solves  solvers.Implicit     // the present member of the method, where its steps solve equations; otherwise nil
+	ctl     Controller           // nil in fixed-step mode
+	members []solvers.Info       // of the method's members
+	member  int                  // that makes the steps now
+	info    solvers.Info         // of it
+	worked  solvers.ImplicitWork // before this run
+}
+
+// moment is the present of a run: the time, the step to try, discretes, modes. The state is trial.Y0.
+type moment struct {
+	t, h    float64
+	y       []float64 // trial.Y0
+	d, m    []float64
+	span    float64 // tf - t0
+	fresh   bool    // row 0 of trial.K is f(t, y)
+	again   bool    // the last step that was tried began here, in this field
+	restart bool    // the run begins here, or a body was applied here
+	cut     float64 // length that the next trial step must not exceed; 0: any
+	anchor  float64 // in fixed-step mode, where equal steps are counted from
+	count   int     // the steps since then
+	done    bool
+	tiedTo  bool // the present time is that of a fixed instant
+}
+
+// trials are the steps of a Solver, and what is made of them.
+type trials struct {
+	trial, kept, spare *solvers.Step
+	inner              []int     // sites within the trial step
+	err                []float64 // [N+Q]
+	work               []float64 // [2N+Q]
+}
+
+// loan is what the sink lends a Solver.
+type loan struct {
+	lender    solvers.Lender // nil for none
+	lent      bool           // trial.K and trial.Y1 are the lender's
+	own, ownY []float64      // the solver's own trial.K and trial.Y1 meanwhile
+	away      bool           // trial.Y0 is the lender's
+	home      []float64      // the solver's own trial.Y0 meanwhile
+	slopeAway []float64      // f(t, y) in memory of the lender; nil: in trial.K
+}
+
+// bounds are what stability allows steps.
+type bounds struct {
+	stiff    stiffness
+	spectrum spectrum
+	longest  float64 // stable step
+}
+
+// told is what a run says: to the sink, in its statistics, and of what fired.
+type told struct {
+	sink      solvers.Sink
+	mark      solvers.Mark
+	stats     solvers.Stats
+	base      []int // first history of an event's elements; those of mode guards follow
+	hist      []history
+	lastFired solvers.Firing // its Event is -1 before the first one
+	lastTime  float64
 }
 
 // NewSolver returns a solver of sys. With opts.Fixed zero, the method must have an error estimate and ctl must not be
@@ -94,11 +119,12 @@ func NewSolver(sys solvers.System, method solvers.Method, ctl Controller, opts s
 	members := solvers.Members(method)
 	z, info := sys.Size(), members[0].Info()
 	s := &Solver{
-		sys: sys, method: method, ctl: ctl, opts: withDefaults(opts), size: z, info: info,
-		guards: sys.Guards(), events: sys.Events(),
-		d: make([]float64, z.D), m: make([]float64, z.M),
-		trial: solvers.NewStep(info, z),
-		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
+		sys: sys, opts: withDefaults(opts), size: z, guards: sys.Guards(), events: sys.Events(),
+		makers: makers{method: method, ctl: ctl, info: info},
+		moment: moment{d: make([]float64, z.D), m: make([]float64, z.M)},
+		trials: trials{
+			trial: solvers.NewStep(info, z), err: make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
+		},
 	}
 	for _, m := range members {
 		s.members = append(s.members, m.Info())

@@ -24,17 +24,10 @@ type spectrum struct {
 	own    []float64          // [N+Q] of that part, the slope at the present point
 	tol    *solvers.Tolerance
 	method solvers.StiffnessDetector
-	reach  float64    // the bound of |h|ρ; 0 where there is nothing to bound by
-	v      []float64  // [N] the direction
-	per    []float64  // [N] one over the sizes of tolerable changes
-	x, k   []float64  // [N], [N+Q] a point beside the present and the right-hand side there, or work space
-	sum    float64    // of the squares of v in sizes of tolerable changes
-	far    float64    // its largest element in these
-	age    int        // products since the direction was drawn, or mixed with a new one
-	turn   uint64     // directions drawn
-	pure   int        // steps since the last
-	growth [2]float64 // ‖J v‖/‖v‖ of the last two products
-	along  [2]float64 // v·J v/‖v‖²
+	reach  float64   // the bound of |h|ρ; 0 where there is nothing to bound by
+	per    []float64 // [N] one over the sizes of tolerable changes
+	x, k   []float64 // [N], [N+Q] a point beside the present and the right-hand side there, or work space
+	direction
 	rho    float64
 	cos    float64 // of the angle of the eigenvalue with the real axis; 1 where that is not known
 	slow   int     // times that steps with few right-hand sides are looked at less often
@@ -46,6 +39,18 @@ type spectrum struct {
 	bound  bool    // the last step was held short
 	steady bool    // the last look changed ρ by little
 	long   int     // steps of fixed length that are not stable
+}
+
+// direction is that of the largest eigenvalue, as products with the Jacobian make it.
+type direction struct {
+	v      []float64  // [N]
+	sum    float64    // of the squares of v in sizes of tolerable changes
+	far    float64    // its largest element in these
+	age    int        // products since the direction was drawn, or mixed with a new one
+	turn   uint64     // directions drawn
+	pure   int        // steps since the last
+	growth [2]float64 // ‖J v‖/‖v‖ of the last two products
+	along  [2]float64 // v·J v/‖v‖²
 }
 
 const (
@@ -69,7 +74,7 @@ func newSpectrum(
 	}
 	c := spectrum{
 		sys: sys, tol: tol, method: m, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
-		v: make([]float64, z.N), per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
+		direction: direction{v: make([]float64, z.N)}, per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
 	if part, ok := m.(solvers.PartDetector); ok && part.Bounds() == solvers.ExplicitRates {
 		c.split, c.own = solvers.SplitOf(sys), make([]float64, z.N+z.Q)

@@ -44,12 +44,17 @@ type Consistency struct {
 	yl     []float64 // [n·l]
 	tl     []float64 // [l]
 
-	jl     []float64 // [E·l], and duals for PullPush
+	secondWork
+
+	z *consistencyComplex
+}
+
+// secondWork is the work space of PullPush.
+type secondWork struct {
+	jl     []float64 // [E·l]
 	kb, yb solvers.Dual
 	tb     solvers.Dual
 	v      solvers.Dual // [K]
-
-	z *consistencyComplex
 }
 
 // consistencyPlan is what follows from the places of a Jacobian: the pattern of A and what its entries are made of.

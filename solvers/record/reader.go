@@ -41,10 +41,20 @@ type Reader struct {
 	slope []float64 // f there
 	fresh bool      // it is known
 
+	tapes
+	groupRead
+	bytes int64
+}
+
+// tapes are the steps that a Reader has in memory.
+type tapes struct {
 	tape     []*solvers.Step // units from … to-1
 	from, to int
 	work     *solvers.Step // for steps that are only passed
+}
 
+// groupRead is what a Reader has read last at one time.
+type groupRead struct {
 	group   int // the step that begins the group whose states are in jumps; -2 for none
 	first   int // its first mark
 	jumps   []([]float64)
@@ -55,7 +65,6 @@ type Reader struct {
 	dense   solvers.Step // the step within which a site was read last
 	denseAt int
 	site    []float64
-	bytes   int64
 }
 
 // Share tells how the run will be read backwards: by how many readers, each of which may go back more than once, and

@@ -40,9 +40,26 @@ type Trajectory struct {
 	// Stock, if not nil, is where the memory of steps that are kept with their stages comes from.
 	Stock *stock.Stock
 
-	size   solvers.Size
-	info   solvers.Info   // of the method
-	each   []solvers.Info // of its members
+	size solvers.Size
+	info solvers.Info   // of the method
+	each []solvers.Info // of its members
+	happened
+	inWhole
+
+	thinned bool // Limit did not allow that; later runs begin without it
+	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
+	kept    states
+
+	inFiles
+
+	run      int          // counts the runs
+	working  atomic.Int64 // bytes of the Readers
+	replayed atomic.Int64 // steps that Readers recomputed
+	shared   sharing
+}
+
+// happened is what is kept of a run whatever Keep says.
+type happened struct {
 	steps  records
 	marks  list[markRecord]
 	thetas list[float64] // of the sites within steps
@@ -54,7 +71,10 @@ type Trajectory struct {
 	made   []int        // steps of each member of the method, those of length zero included
 	y0     []float64    // [N] at the start
 	last   solvers.Step // the last unit, where their number was known: the way back begins with it
+}
 
+// inWhole are the steps that are kept with their stages.
+type inWhole struct {
 	whole  bool    // every step is kept with its stages, in:
 	stepAt []arena // per member of the method, and step of it: y1[N], dq[Q], k[stages][N+Q]
 	jumpAt arena   // per span: y[N] at its beginning
@@ -64,20 +84,14 @@ type Trajectory struct {
 	keepAt  []arena
 	keepers []solvers.Keeper // per member; nil where it keeps nothing
 	crammed bool             // the run left no room for what methods keep
+}
 
-	thinned bool // Limit did not allow that; later runs begin without it
-	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
-	kept    states
-
+// inFiles are the files of a run.
+type inFiles struct {
 	opening sync.Mutex
 	files   []Disk
 	shelf   shelf // for lists that take too much of Limit
 	shelves bool  // they do, in this run
-
-	run      int          // counts the runs
-	working  atomic.Int64 // bytes of the Readers
-	replayed atomic.Int64 // steps that Readers recomputed
-	shared   sharing
 }
 
 // sharing says how the Readers of a run share its memory.
