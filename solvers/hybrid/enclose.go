@@ -6,6 +6,7 @@ import (
 	"odes.dev/odes/internal/base/bernstein"
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
 // Guards that are not affine in time and states are no polynomials on the dense output, however near the polynomials
@@ -178,7 +179,7 @@ func (s *Solver) firstFires() {
 		at = min(at, j)
 	}
 	if at < len(s.samples) {
-		s.boxes.limit = s.samples[at].theta
+		s.boxes.limit = s.samples[at].Theta
 	}
 }
 
@@ -204,7 +205,7 @@ func (s *Solver) doubtful(b []float64, lo, hi float64, level int) (some bool) {
 	before := s.sampleBefore(lo)
 	for g, i := range e.guards {
 		r := e.rho[g]
-		same := r.Lo > 0 && before.rho[i] > 0 || r.Hi < 0 && before.rho[i] < 0
+		same := r.Lo > 0 && before.Rho[i] > 0 || r.Hi < 0 && before.Rho[i] < 0
 		e.doubt[level][g] = !s.arms[i].dead && !same
 		some = some || e.doubt[level][g]
 	}
@@ -212,10 +213,10 @@ func (s *Solver) doubtful(b []float64, lo, hi float64, level int) (some bool) {
 }
 
 // sampleBefore returns the last sample at theta or before.
-func (s *Solver) sampleBefore(theta float64) *sample {
+func (s *Solver) sampleBefore(theta float64) *roots.Sample {
 	p := s.start
 	for _, q := range s.samples {
-		if q.theta > theta {
+		if q.Theta > theta {
 			break
 		}
 		p = q
@@ -260,8 +261,8 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 			if doubt[g] {
 				steep := max(math.Abs(e.slope[g].Lo), math.Abs(e.slope[g].Hi))
 				far := float64(float64(float64(0.5*(hi-lo))*s.trial.H) * steep)
-				at := s.sampleBefore(lo).rho[i]
-				clear = clear && sign(at) == sign(p.rho[i]) && math.Abs(p.rho[i])-far > e.noise[g]
+				at := s.sampleBefore(lo).Rho[i]
+				clear = clear && roots.Sign(at) == roots.Sign(p.Rho[i]) && math.Abs(p.Rho[i])-far > e.noise[g]
 			}
 		}
 		s.add(p)
@@ -303,12 +304,12 @@ func (s *Solver) shows(theta float64) bool {
 
 // add adds sample p if a bent guard has another sign there than at the sample before. Where something fires there,
 // what comes later does not matter.
-func (s *Solver) add(p *sample) {
+func (s *Solver) add(p *roots.Sample) {
 	e := &s.boxes
-	before := s.sampleBefore(p.theta)
+	before := s.sampleBefore(p.Theta)
 	for g, i := range e.guards {
-		if s.arms[i].dead || p.truth[i] == before.truth[i] && sign(p.rho[i]) == sign(before.rho[i]) ||
-			max(math.Abs(p.rho[i]), math.Abs(before.rho[i])) <= e.noise[g] {
+		if s.arms[i].dead || p.Truth[i] == before.Truth[i] && roots.Sign(p.Rho[i]) == roots.Sign(before.Rho[i]) ||
+			max(math.Abs(p.Rho[i]), math.Abs(before.Rho[i])) <= e.noise[g] {
 			continue
 		}
 		s.insert(p)
@@ -326,7 +327,7 @@ func (s *Solver) retakes(at int) bool {
 	// are found.
 	const inARow, beyond = 2, 16
 	p := s.samples[at]
-	if s.opts.Fixed > 0 || p.theta == 1 || !(p.h > s.least()) ||
+	if s.opts.Fixed > 0 || p.Theta == 1 || !(p.H > s.least()) ||
 		s.boxes.retaken == inARow || s.boxes.retakes >= beyond+s.stats.Events+s.stats.Switches {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
 // Roots that a small change may take away, add or put elsewhere are warned of: guards that are met nearly tangentially,
@@ -46,14 +47,14 @@ func (s *Solver) brink(was []float64) {
 // twice there.
 func (s *Solver) dispute(seen float64) {
 	tr := s.trial
-	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
+	if math.Abs(s.hi.H-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
 		return
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
-		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+		if !g.Watch && s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
 			s.warn(solvers.Warning{
-				Kind: solvers.Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
+				Kind: solvers.Disputed, T: tr.T + s.hi.H, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
 			})
 			return
 		}
@@ -71,16 +72,16 @@ func (s *Solver) graze(length float64) {
 	}
 	f := s.slopeAt(st)
 	eps := float64(0x1p-20 * length)
-	s.sys.GuardValues(st.T1+eps, s.along(eps, f, st.Y1), s.mid.rho, s.mid.truth)
+	s.sys.GuardValues(st.T1+eps, s.along(eps, f, st.Y1), s.mid.Rho, s.mid.Truth)
 	for i := range s.guards {
-		if s.guards[i].Kink || s.guards[i].Watch || !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+		if s.guards[i].Kink || s.guards[i].Watch || !s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
 			continue
 		}
 		most := math.Abs(s.rho[i])
 		for _, p := range s.samples {
-			most = max(most, math.Abs(p.rho[i]))
+			most = max(most, math.Abs(p.Rho[i]))
 		}
-		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
+		rate := float64(math.Abs(s.mid.Rho[i]-s.hi.Rho[i]) * 0x1p20)
 		if rate < float64(limit*most) ||
 			rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
 			s.warn(solvers.Warning{
@@ -156,12 +157,12 @@ func (s *Solver) turned() {
 			continue
 		}
 		followed := m.until == tr.T && m.end[i] == s.rho[i]
-		side, crosses := sign(s.rho[i]), followed && sign(m.rho[i]) != sign(s.rho[i])
+		side, crosses := roots.Sign(s.rho[i]), followed && roots.Sign(m.rho[i]) != roots.Sign(s.rho[i])
 		near, most := 0, math.Abs(s.rho[i])
 		lowest := most
 		for k := range s.N {
 			v := s.nodeRho[k*n+i]
-			crosses = crosses || sign(v) != side
+			crosses = crosses || roots.Sign(v) != side
 			v = math.Abs(v)
 			if most = max(most, v); v < lowest {
 				near, lowest = k+1, v
@@ -191,7 +192,7 @@ func (s *Solver) turned() {
 		if !g.Affine { // and its parabola may be another curve
 			lowest = f1
 			if theta := turn / tr.H; theta > 0 && theta < 1 {
-				lowest = float64(float64(side) * s.take(theta).rho[i])
+				lowest = float64(float64(side) * s.take(theta).Rho[i])
 				s.used--
 			}
 			if !(lowest < float64(limit*s.reach[i])) {

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
 // manyNames is how many events a CascadeError names.
@@ -373,8 +374,8 @@ func (s *Solver) slides(i int) float64 {
 		for n, y := range tr.Y1 {
 			s.yi[n] = y + s.err[n]
 		}
-		s.sys.GuardValues(tr.T1, s.yi, s.mid.rho, s.mid.truth)
-		band = float64(4 * math.Abs(s.mid.rho[i]-s.rho[i]))
+		s.sys.GuardValues(tr.T1, s.yi, s.mid.Rho, s.mid.Truth)
+		band = float64(4 * math.Abs(s.mid.Rho[i]-s.rho[i]))
 	}
 	const many, nowhere = 32, 1e-5
 	if s.kinks < many {
@@ -382,13 +383,13 @@ func (s *Solver) slides(i int) float64 {
 	}
 	far := 0.0
 	for _, p := range s.samples {
-		far = max(far, math.Abs(p.rho[i]))
+		far = max(far, math.Abs(p.Rho[i]))
 	}
 	for n, y := range s.trial.Y1 { // the size of what ρ is the difference of
 		s.yi[n] = math.FMA(0x1p-10, y, y)
 	}
-	s.sys.GuardValues(s.trial.T1, s.yi, s.mid.rho, s.mid.truth)
-	if size := float64(math.Abs(s.mid.rho[i]-s.rho[i]) * 0x1p10); far > float64(nowhere*max(s.reach[i], size)) {
+	s.sys.GuardValues(s.trial.T1, s.yi, s.mid.Rho, s.mid.Truth)
+	if size := float64(math.Abs(s.mid.Rho[i]-s.rho[i]) * 0x1p10); far > float64(nowhere*max(s.reach[i], size)) {
 		return band
 	}
 	return max(band, float64(16*far))
@@ -587,9 +588,9 @@ func (s *Solver) release() {
 		return
 	}
 	s.sys.Enter(s.d, s.m)
-	s.sys.GuardValues(s.now(), s.y, s.mid.rho, s.mid.truth)
+	s.sys.GuardValues(s.now(), s.y, s.mid.Rho, s.mid.Truth)
 	off := func(m *member) bool {
-		return m.kind == solvers.MarkMode && m.guard >= 0 && !(math.Abs(s.mid.rho[m.guard]) <= m.scale)
+		return m.kind == solvers.MarkMode && m.guard >= 0 && !(math.Abs(s.mid.Rho[m.guard]) <= m.scale)
 	}
 	s.holders(func(m *member) {
 		if off(m) {
@@ -778,7 +779,7 @@ func (s *Solver) rearm() error {
 		case a.dead || g.Watch:
 		case a.spent && g.Crossing:
 			if math.Abs(s.rho[i]) > a.band {
-				*a = arming{on: true, side: sign(s.rho[i]), from: -1}
+				*a = arming{on: true, side: roots.Sign(s.rho[i]), from: -1}
 				s.resting[i] = false
 			}
 		case a.spent:
@@ -812,9 +813,9 @@ func (s *Solver) band(m *member) {
 		return
 	}
 	s.blur(0x1p-50)
-	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
+	s.sys.GuardValues(s.t, s.y, s.mid.Rho, s.mid.Truth)
 	for i, rho := range s.rhoP {
-		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.rho[i]))
+		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.Rho[i]))
 		if !m.caused {
 			s.rhoP[i] = max(s.rhoP[i], m.scale, float64(16*math.Abs(s.rho[i])))
 		}

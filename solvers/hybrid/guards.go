@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
 // arming is what a guard waits for.
@@ -60,24 +61,16 @@ type readings struct {
 	// rhoWas has the values of guards before a jump.
 	rhoWas []float64
 
-	samples []*sample // of the trial step, by length; the last is its end
-	low     []float64 // [guards] the range of the values at the start and the nodes of the trial step
+	samples []*roots.Sample // of the trial step, by length; the last is its end
+	low     []float64       // [guards] the range of the values at the start and the nodes of the trial step
 	high    []float64
 	granted []int     // [guards] their credit after an uneventful step
 	rhoP    []float64 // [guards] shortly after the present
 	truthP  []bool
 	yi      []float64 // [N] interpolated state
-	lo, hi  *sample
-	mid     *sample
+	lo, hi  *roots.Sample
+	mid     *roots.Sample
 	reach   []float64 // [guards] the largest ρ so far
-}
-
-// sample holds the values of the guards at a length of the step.
-type sample struct {
-	theta float64 // fraction of the trial step
-	h     float64
-	rho   []float64
-	truth []bool
 }
 
 func newGuardState(guards []solvers.Guard, members []solvers.Info, z solvers.Size) guardState {
@@ -89,7 +82,7 @@ func newGuardState(guards []solvers.Guard, members []solvers.Info, z solvers.Siz
 		},
 		readings: readings{
 			rho: v(), truth: make([]bool, n), rhoWas: v(), rhoP: v(), truthP: make([]bool, n),
-			yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
+			yi: make([]float64, z.N), lo: roots.NewSample(n), hi: roots.NewSample(n), mid: roots.NewSample(n),
 			reach: v(), low: v(), high: v(), granted: make([]int, n),
 		},
 		plain: true,
@@ -102,28 +95,6 @@ func newGuardState(guards []solvers.Guard, members []solvers.Info, z solvers.Siz
 		g.plain = g.plain && x.Affine && !x.Watch && !x.Kink && !x.Clock
 	}
 	return g
-}
-
-// set makes p a sample at length h. There are few guards, for which calls of copy take longer.
-func (p *sample) set(h float64, rho []float64, truth []bool) {
-	p.h = h
-	for i, x := range rho {
-		p.rho[i], p.truth[i] = x, truth[i]
-	}
-}
-
-func newSample(guards int) *sample {
-	return &sample{rho: make([]float64, guards), truth: make([]bool, guards)}
-}
-
-func sign(x float64) int8 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
 }
 
 // arm sets the guards at the start of a run. What is true there does not fire.
@@ -139,7 +110,7 @@ func (s *Solver) arm() error {
 		}
 		a := arming{from: -1, edge: s.rho[i] == 0, held: s.truth[i]}
 		if twoSided(g) {
-			a.side = sign(s.rho[i])
+			a.side = roots.Sign(s.rho[i])
 			a.on = a.side != 0
 		} else {
 			a.on = !s.truth[i]
@@ -188,9 +159,9 @@ func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
 	case g.Watch: // only where its change is looked for
 		return truth != (a.side > 0)
 	case g.Kink:
-		return rho != 0 && sign(rho) != a.side
+		return rho != 0 && roots.Sign(rho) != a.side
 	case g.Crossing:
-		return sign(rho) != a.side && a.side != g.Way
+		return roots.Sign(rho) != a.side && a.side != g.Way
 	}
 	return truth
 }
@@ -205,17 +176,18 @@ func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 	case a.dead || g.Watch:
 	case g.Kink && !g.Clock:
 		// Near its root a kink changes little, and rounding would make it fire without end.
-		if far := math.Abs(rho) > max(a.band, float64(kinkBand*s.reach[i])); !far && (!a.on || sign(rho) != a.side) {
+		if far := math.Abs(rho) > max(a.band, float64(kinkBand*s.reach[i])); !far &&
+			(!a.on || roots.Sign(rho) != a.side) {
 			a.on = false
 		} else if far {
 			if !a.on {
 				a.from, a.band = j, 0
 			}
-			a.side, a.on = sign(rho), true
+			a.side, a.on = roots.Sign(rho), true
 		}
 	case twoSided(g):
 		// Where rounding left a spent guard behind its root, the way back there is no crossing.
-		if g := sign(rho); g != 0 && !(a.spent && g == sign(s.rho[i]) && math.Abs(rho) <= a.band) {
+		if g := roots.Sign(rho); g != 0 && !(a.spent && g == roots.Sign(s.rho[i]) && math.Abs(rho) <= a.band) {
 			if !a.on {
 				a.from = j
 			}
@@ -243,11 +215,11 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 	}
 	before := s.truth[i]
 	for j := range n {
-		rho, truth := s.samples[j].rho[i], s.samples[j].truth[i]
+		rho, truth := s.samples[j].Rho[i], s.samples[j].Truth[i]
 		if !g.Clock && j > s.skip[i] && s.fires(i, &a, rho, truth) && (s.passes(i, truth) || before) {
 			return a, j
 		}
-		if g.Clock && (s.trial.T+s.samples[j].h < s.clock.past || s.fires(i, &a, rho, truth)) {
+		if g.Clock && (s.trial.T+s.samples[j].H < s.clock.past || s.fires(i, &a, rho, truth)) {
 			continue // it has changed before its time, or is on for the end of the step
 		}
 		s.settle(i, &a, rho, truth, j)
@@ -267,14 +239,14 @@ func (s *Solver) stays(i int, a *arming, n int) bool {
 	}
 	if s.guards[i].Crossing {
 		for _, p := range s.samples[:n] {
-			if sign(p.rho[i]) != a.side {
+			if roots.Sign(p.Rho[i]) != a.side {
 				return false
 			}
 		}
 		return !a.spent
 	}
 	for _, p := range s.samples[:n] {
-		if p.truth[i] {
+		if p.Truth[i] {
 			return false
 		}
 	}
@@ -356,7 +328,7 @@ func (s *Solver) watch() (verdict, error) {
 			s.boxes.retaken++
 			s.boxes.retakes++
 			s.stats.Rejected++
-			s.cut = s.samples[at].h
+			s.cut = s.samples[at].H
 			return retry, nil
 		}
 		// What seemed to fire passes this sample. Real steps may have found another guard than the interpolant did;
@@ -382,8 +354,8 @@ func (s *Solver) arrive() {
 		s.turned()
 	}
 	end := s.samples[len(s.samples)-1]
-	copy(s.rho, end.rho)
-	copy(s.truth, end.truth)
+	copy(s.rho, end.Rho)
+	copy(s.truth, end.Truth)
 }
 
 // inside reports whether values of guards within the trial step matter: those of events that have fired for good do
@@ -399,18 +371,18 @@ func (s *Solver) inside() bool {
 }
 
 // take reads the guards at a fraction of the trial step.
-func (s *Solver) take(theta float64) *sample {
+func (s *Solver) take(theta float64) *roots.Sample {
 	s.lane.load()
 	tr := s.trial
 	p := s.spareSample()
-	p.theta, p.h = theta, tr.H
+	p.Theta, p.H = theta, tr.H
 	y, t := tr.Y1, tr.T1
 	if theta < 1 {
-		p.h = float64(theta * tr.H)
+		p.H = float64(theta * tr.H)
 		y, t = s.yi, math.FMA(theta, tr.H, tr.T)
 		s.interpolate(tr, theta)
 	}
-	s.sys.GuardValues(t, y, p.rho, p.truth)
+	s.sys.GuardValues(t, y, p.Rho, p.Truth)
 	return p
 }
 
@@ -431,7 +403,7 @@ func (s *Solver) atNodes() {
 
 // look adds a sample of the guards at a fraction of the trial step. It returns nil where one of them is not a number;
 // then the step has been rejected, or there is an error.
-func (s *Solver) look(theta float64) (*sample, error) {
+func (s *Solver) look(theta float64) (*roots.Sample, error) {
 	p, err := s.probeAt(theta)
 	if p != nil {
 		s.insert(p)
@@ -440,9 +412,9 @@ func (s *Solver) look(theta float64) (*sample, error) {
 }
 
 // probeAt is look for a sample that is not added.
-func (s *Solver) probeAt(theta float64) (*sample, error) {
+func (s *Solver) probeAt(theta float64) (*roots.Sample, error) {
 	p := s.take(theta)
-	for i, rho := range p.rho {
+	for i, rho := range p.Rho {
 		if rho != rho {
 			return nil, s.unknown(i)
 		}
@@ -506,15 +478,15 @@ func (s *Solver) leave() (verdict, error) {
 		}
 		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
 		eps := float64(0x1p-20 * tr.H)
-		s.sys.GuardValues(s.t+eps, s.along(eps, tr.K, tr.Y0), s.mid.rho, s.mid.truth)
-		way := sign(s.mid.rho[i] - s.rho[i])
-		if first := sign(s.samples[0].rho[i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
+		s.sys.GuardValues(s.t+eps, s.along(eps, tr.K, tr.Y0), s.mid.Rho, s.mid.Truth)
+		way := roots.Sign(s.mid.Rho[i] - s.rho[i])
+		if first := roots.Sign(s.samples[0].Rho[i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
 			continue
 		}
-		for theta := float64(0.5 * s.samples[0].theta); float64(theta*tr.H) > elem.ULP(s.t); theta *= 0.5 {
+		for theta := float64(0.5 * s.samples[0].Theta); float64(theta*tr.H) > elem.ULP(s.t); theta *= 0.5 {
 			s.interpolate(tr, theta)
-			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.rho, s.mid.truth)
-			if sign(s.mid.rho[i]) == way {
+			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.Rho, s.mid.Truth)
+			if roots.Sign(s.mid.Rho[i]) == way {
 				s.stats.Rejected++
 				s.stats.Sought++
 				s.cut = float64(theta * tr.H)

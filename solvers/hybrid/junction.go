@@ -89,11 +89,11 @@ func (s *Solver) together() {
 		if !g.Watch {
 			continue
 		}
-		truth := s.start.truth[i]
+		truth := s.start.Truth[i]
 		for _, p := range s.samples {
-			if p.truth[i] != truth {
-				truth = p.truth[i]
-				s.flips = append(s.flips, flip{p.h, i})
+			if p.Truth[i] != truth {
+				truth = p.Truth[i]
+				s.flips = append(s.flips, flip{p.H, i})
 			}
 		}
 	}

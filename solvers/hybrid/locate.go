@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/solvers/roots"
 )
 
 // find ends the trial step at the first root before sample at, where some guard fires on the interpolant. The
@@ -27,19 +28,19 @@ func (s *Solver) find(at int) (verdict, error) {
 func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	tr := s.trial
 	lo, hi := s.lo, s.hi
-	lo.set(0, s.rho, s.truth)
+	lo.Set(0, s.rho, s.truth)
 	if at > 0 {
 		p := s.samples[at-1]
-		lo.set(p.h, p.rho, p.truth)
+		lo.Set(p.H, p.Rho, p.Truth)
 	}
 	p := s.samples[at]
-	hi.set(p.h, p.rho, p.truth)
+	hi.Set(p.H, p.Rho, p.Truth)
 	some := !watch
 	for i := range s.guards {
 		a := &s.live[i]
 		if s.guards[i].Watch {
-			*a = arming{on: watch && lo.truth[i] != hi.truth[i], side: -1, from: -1}
-			if lo.truth[i] {
+			*a = arming{on: watch && lo.Truth[i] != hi.Truth[i], side: -1, from: -1}
+			if lo.Truth[i] {
 				a.side = 1
 			}
 			some = some || a.on
@@ -53,27 +54,27 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	if !some {
 		return quiet, nil
 	}
-	floor := lo.h
+	floor := lo.H
 	seen, slope := s.drawn()
 	if slope == 0 {
 		if !s.shrink(false, float64(1e-7*tr.H)) {
 			return retry, s.broken()
 		}
-		if seen, slope = s.secant(1, 1), s.steepness(); !(seen > s.lo.h && seen < s.hi.h) {
-			seen = s.hi.h
+		if seen, slope = s.secant(1, 1), s.steepness(); !(seen > s.lo.H && seen < s.hi.H) {
+			seen = s.hi.H
 		}
 	}
 	v, err := s.enclose(seen, slope, floor, at, watch)
 	if v != found || err != nil {
 		return v, err
 	}
-	if !s.shrink(true, max(elem.ULP(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h))), s.nearEnough())) {
+	if !s.shrink(true, max(elem.ULP(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.H))), s.nearEnough())) {
 		return retry, s.broken()
 	}
 	real := false
 	for i := range s.guards {
 		g := &s.guards[i]
-		real = real || !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) && s.passes(i, s.hi.truth[i])
+		real = real || !g.Watch && s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) && s.passes(i, s.hi.Truth[i])
 	}
 	if !real {
 		if !watch {
@@ -95,15 +96,15 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		if g.Clock { // it did not take part, and may fire at this time as well
 			*a, _ = s.play(i, at)
 		}
-		if s.fires(i, a, s.hi.rho[i], s.hi.truth[i]) {
+		if s.fires(i, a, s.hi.Rho[i], s.hi.Truth[i]) {
 			s.credit[i] = fullCredit
 		} else {
-			s.settle(i, a, s.hi.rho[i], s.hi.truth[i], at)
+			s.settle(i, a, s.hi.Rho[i], s.hi.Truth[i], at)
 		}
 		s.arms[i] = *a
 	}
-	copy(s.rho, s.hi.rho)
-	copy(s.truth, s.hi.truth)
+	copy(s.rho, s.hi.Rho)
+	copy(s.truth, s.hi.Truth)
 	return found, nil
 }
 
@@ -116,14 +117,14 @@ func (s *Solver) drawn() (first, slope float64) {
 	lo, hi, h := s.lo, s.hi, s.trial.H
 	first = math.Inf(1)
 	for i := range s.guards {
-		if !s.fires(i, &s.live[i], hi.rho[i], hi.truth[i]) {
+		if !s.fires(i, &s.live[i], hi.Rho[i], hi.Truth[i]) {
 			continue
 		}
-		s.values[0] = s.rho[i]
-		for j, at := 1, i; j < len(s.values); j, at = j+1, at+len(s.guards) {
-			s.values[j] = s.nodeRho[at]
+		s.Values[0] = s.rho[i]
+		for j, at := 1, i; j < len(s.Values); j, at = j+1, at+len(s.guards) {
+			s.Values[j] = s.nodeRho[at]
 		}
-		x, by := s.Root(s.coefficients(1), lo.h/h, hi.h/h, lo.rho[i], hi.rho[i])
+		x, by := s.Root(s.Coefficients(1), lo.H/h, hi.H/h, lo.Rho[i], hi.Rho[i])
 		if !(by > 0 && by <= math.MaxFloat64) {
 			return 0, 0
 		}
@@ -131,7 +132,7 @@ func (s *Solver) drawn() (first, slope float64) {
 			first, slope = x, by/h
 		}
 	}
-	if !(first > lo.h && first <= hi.h) {
+	if !(first > lo.H && first <= hi.H) {
 		return 0, 0
 	}
 	return first, slope
@@ -141,8 +142,8 @@ func (s *Solver) drawn() (first, slope float64) {
 // end.
 func (s *Solver) steepness() (largest float64) {
 	for i := range s.guards {
-		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			largest = max(largest, math.Abs(s.hi.rho[i]-s.lo.rho[i])/(s.hi.h-s.lo.h))
+		if s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
+			largest = max(largest, math.Abs(s.hi.Rho[i]-s.lo.Rho[i])/(s.hi.H-s.lo.H))
 		}
 	}
 	return largest
@@ -154,7 +155,7 @@ func (s *Solver) nearEnough() float64 {
 	tol := math.Inf(1)
 	for i := range s.guards {
 		g := &s.guards[i]
-		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+		if s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
 			if g.Event < 0 {
 				return 0
 			}
@@ -173,9 +174,9 @@ func (s *Solver) broken() error {
 }
 
 // pass marks the guards that fire at p as not to fire at sample at of the trial step.
-func (s *Solver) pass(p *sample, at int) {
+func (s *Solver) pass(p *roots.Sample, at int) {
 	for i := range s.guards {
-		if s.fires(i, &s.live[i], p.rho[i], p.truth[i]) {
+		if s.fires(i, &s.live[i], p.Rho[i], p.Truth[i]) {
 			s.skip[i] = at
 		}
 	}
@@ -195,23 +196,23 @@ func (s *Solver) real(h float64) bool {
 	s.method.Step(s.sys, st, true)
 	s.stats.Evals += evals(&s.info, true)
 	s.stats.Located++
-	s.mid.h = h
-	s.sys.GuardValues(st.T1, st.Y1, s.mid.rho, s.mid.truth)
-	return simd.Finite(st.Y1) && simd.Finite(st.DQ) && simd.Finite(s.mid.rho)
+	s.mid.H = h
+	s.sys.GuardValues(st.T1, st.Y1, s.mid.Rho, s.mid.Truth)
+	return simd.Finite(st.Y1) && simd.Finite(st.DQ) && simd.Finite(s.mid.Rho)
 }
 
 // seen evaluates the guards on the interpolant at length h into s.mid.
 func (s *Solver) seen(h float64) bool {
 	s.interpolate(s.trial, h/s.trial.H)
-	s.mid.h = h
-	s.sys.GuardValues(s.trial.T+h, s.yi, s.mid.rho, s.mid.truth)
-	return simd.Finite(s.mid.rho)
+	s.mid.H = h
+	s.sys.GuardValues(s.trial.T+h, s.yi, s.mid.Rho, s.mid.Truth)
+	return simd.Finite(s.mid.Rho)
 }
 
 // anyFires reports whether a guard fires at p.
-func (s *Solver) anyFires(p *sample) bool {
+func (s *Solver) anyFires(p *roots.Sample) bool {
 	for i := range s.guards {
-		if s.fires(i, &s.live[i], p.rho[i], p.truth[i]) {
+		if s.fires(i, &s.live[i], p.Rho[i], p.Truth[i]) {
 			return true
 		}
 	}
@@ -233,7 +234,7 @@ func (s *Solver) lower() { s.lo, s.mid = s.mid, s.lo }
 func (s *Solver) shrink(taken bool, width float64) bool {
 	weight, side, slow := 1.0, 0, 0 // weight of the end opposite to side
 	for {
-		gap := s.hi.h - s.lo.h
+		gap := s.hi.H - s.lo.H
 		if gap <= width {
 			return true
 		}
@@ -245,11 +246,11 @@ func (s *Solver) shrink(taken bool, width float64) bool {
 		}
 		c := s.secant(wlo, whi)
 		if slow > 2 {
-			c, slow = s.lo.h+float64(0.5*gap), 0
+			c, slow = s.lo.H+float64(0.5*gap), 0
 		}
 		keep := min(width, float64(0.5*gap))
-		c = max(min(c, s.hi.h-keep), s.lo.h+keep)
-		if !(c > s.lo.h && c < s.hi.h) {
+		c = max(min(c, s.hi.H-keep), s.lo.H+keep)
+		if !(c > s.lo.H && c < s.hi.H) {
 			return true
 		}
 		if !(taken && s.real(c) || !taken && s.seen(c)) {
@@ -271,7 +272,7 @@ func (s *Solver) shrink(taken bool, width float64) bool {
 		} else {
 			s.lower()
 		}
-		if s.hi.h-s.lo.h > float64(0.5*gap) {
+		if s.hi.H-s.lo.H > float64(0.5*gap) {
 			slow++
 		} else {
 			slow = 0
@@ -282,21 +283,21 @@ func (s *Solver) shrink(taken bool, width float64) bool {
 // secant returns the least estimate of a root among the guards that fire at hi.
 func (s *Solver) secant(wlo, whi float64) float64 {
 	lo, hi := s.lo, s.hi
-	gap := hi.h - lo.h
+	gap := hi.H - lo.H
 	best := math.Inf(1)
 	for i := range s.guards {
 		g := &s.guards[i]
 		a := &s.live[i]
-		if !s.fires(i, a, hi.rho[i], hi.truth[i]) {
+		if !s.fires(i, a, hi.Rho[i], hi.Truth[i]) {
 			continue
 		}
-		flo, fhi := float64(wlo*lo.rho[i]), float64(whi*hi.rho[i])
+		flo, fhi := float64(wlo*lo.Rho[i]), float64(whi*hi.Rho[i])
 		if (twoSided(g) || g.Watch) && a.side > 0 {
 			flo, fhi = -flo, -fhi
 		}
-		c := lo.h + float64(0.5*gap)
+		c := lo.H + float64(0.5*gap)
 		if flo <= 0 && fhi >= 0 && flo < fhi {
-			c = math.FMA(gap, -flo/(fhi-flo), lo.h)
+			c = math.FMA(gap, -flo/(fhi-flo), lo.H)
 		}
 		best = min(best, c)
 	}
@@ -317,14 +318,14 @@ func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, 
 	if !s.real(x) {
 		return retry, s.broken()
 	}
-	shown := s.samples[at].h
+	shown := s.samples[at].H
 	tiny := elem.ULP(max(math.Abs(tr.T), math.Abs(tr.T1)))
 	near, last := true, 0.0
 	stride := func() float64 {
 		off := 0.0
 		for i := range s.guards {
-			if slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-				off = max(off, math.Abs(s.mid.rho[i])/slope)
+			if slope > 0 && s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
+				off = max(off, math.Abs(s.mid.Rho[i])/slope)
 			}
 		}
 		if near = near && off < float64(1000*tiny); near {
@@ -338,18 +339,18 @@ func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, 
 		for s.anyFires(s.mid) {
 			by := stride()
 			s.raise()
-			if s.hi.h <= floor {
+			if s.hi.H <= floor {
 				for i := range s.guards { // what a sample switched on is not on for real steps
-					if s.live[i].from >= 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+					if s.live[i].from >= 0 && s.fires(i, &s.live[i], s.hi.Rho[i], s.hi.Truth[i]) {
 						s.skip[i] = at
 						return quiet, nil
 					}
 				}
 				floor = 0
 			}
-			x = max(s.hi.h-by, floor)
+			x = max(s.hi.H-by, floor)
 			if x <= 0 {
-				s.lo.set(0, s.rho, s.truth)
+				s.lo.Set(0, s.rho, s.truth)
 				return found, nil
 			}
 			if !s.real(x) {
@@ -362,13 +363,13 @@ func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, 
 	for {
 		by := stride()
 		s.lower()
-		if s.lo.h >= tr.H {
+		if s.lo.H >= tr.H {
 			if !watch {
 				s.pass(s.hi, at)
 			}
 			return quiet, nil
 		}
-		if x = min(s.lo.h+by, tr.H); s.lo.h < shown {
+		if x = min(s.lo.H+by, tr.H); s.lo.H < shown {
 			x = min(x, shown) // it may not fire for long
 		}
 		if !s.real(x) {

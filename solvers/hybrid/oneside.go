@@ -193,8 +193,8 @@ func (s *Solver) shift(a *member, y, f []float64, eps float64) float64 {
 	}
 	s.sys.Enter(s.d, s.m)
 	rho := func(t float64, y []float64) float64 {
-		s.sys.GuardValues(t, y, s.mid.rho, s.mid.truth)
-		return s.mid.rho[a.guard]
+		s.sys.GuardValues(t, y, s.mid.Rho, s.mid.Truth)
+		return s.mid.Rho[a.guard]
 	}
 	here, there := rho(s.t, s.y), rho(s.t, y)
 	for i := range s.yi {
@@ -235,8 +235,8 @@ func (s *Solver) touches(i int, eps float64, f []float64) bool {
 		for n := range s.yi {
 			s.yi[n] = math.FMA(way, f[n], s.y[n])
 		}
-		s.sys.GuardValues(s.t+way, s.yi, s.mid.rho, s.mid.truth)
-		return s.mid.rho[i]
+		s.sys.GuardValues(s.t+way, s.yi, s.mid.Rho, s.mid.Truth)
+		return s.mid.Rho[i]
 	}
 	far, near := [2]float64{at(-eps), at(eps)}, [2]float64{at(-eps / 2), at(eps / 2)}
 	return float64(far[0]*far[1]) > 0 && near[0]/far[0] < 0.375 && near[1]/far[1] < 0.375
@@ -249,8 +249,8 @@ func (s *Solver) lingers(i int, eps float64, f []float64) bool {
 		for n := range s.yi {
 			s.yi[n] = math.FMA(way, f[n], s.y[n])
 		}
-		s.sys.GuardValues(s.t+way, s.yi, s.mid.rho, s.mid.truth)
-		return s.mid.rho[i]
+		s.sys.GuardValues(s.t+way, s.yi, s.mid.Rho, s.mid.Truth)
+		return s.mid.Rho[i]
 	}
 	far, half, near := at(eps), at(eps/2), at(eps/4)
 	faster := func(ratio float64) bool { return ratio > 0.01 && ratio < 0.375 }
@@ -262,12 +262,12 @@ func (s *Solver) lingers(i int, eps float64, f []float64) bool {
 func (s *Solver) allows(modes [2][]float64) bool {
 	truth := make([]bool, len(s.guards))
 	s.sys.Enter(s.d, modes[0])
-	s.sys.GuardValues(s.t, s.y, s.mid.rho, truth)
+	s.sys.GuardValues(s.t, s.y, s.mid.Rho, truth)
 	s.sys.Enter(s.d, modes[1])
-	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
+	s.sys.GuardValues(s.t, s.y, s.mid.Rho, s.mid.Truth)
 	s.sys.Enter(s.d, s.m)
 	for i, g := range s.guards {
-		if (g.Event >= 0 || g.Seen) && !g.Watch && !g.Kink && !g.Crossing && truth[i] != s.mid.truth[i] {
+		if (g.Event >= 0 || g.Seen) && !g.Watch && !g.Kink && !g.Crossing && truth[i] != s.mid.Truth[i] {
 			return true
 		}
 	}

@@ -74,7 +74,8 @@ func newSpectrum(
 	}
 	c := spectrum{
 		sys: sys, tol: tol, method: m, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
-		direction: direction{v: make([]float64, z.N)}, per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
+		direction: direction{v: make([]float64, z.N)}, per: make([]float64, z.N), x: make([]float64, z.N),
+		k: make([]float64, z.N+z.Q),
 	}
 	if part, ok := m.(solvers.PartDetector); ok && part.Bounds() == solvers.ExplicitRates {
 		c.split, c.own = solvers.SplitOf(sys), make([]float64, z.N+z.Q)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
 // tie warns when a and b, next to each other at one time, give different results in the other order, or results that
@@ -308,14 +309,14 @@ func (s *Solver) nearly(t float64, y, f []float64) {
 	for n := range s.yi {
 		s.yi[n] = math.FMA(soon, f[n], y[n])
 	}
-	s.sys.GuardValues(t+soon, s.yi, s.mid.rho, s.mid.truth)
+	s.sys.GuardValues(t+soon, s.yi, s.mid.Rho, s.mid.Truth)
 	for i := range s.guards {
 		g := &s.guards[i]
 		a := &s.arms[i]
 		if g.Watch || g.Kink || s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
 			continue // it changes nothing, or has come
 		}
-		if s.fires(i, a, s.mid.rho[i], s.mid.truth[i]) && s.passes(i, s.mid.truth[i]) {
+		if s.fires(i, a, s.mid.Rho[i], s.mid.Truth[i]) && s.passes(i, s.mid.Truth[i]) {
 			s.almost = append(s.almost, i)
 		}
 	}
@@ -479,7 +480,7 @@ func (s *Solver) coming(b *member) bool {
 	s.sys.GuardValues(w.t+soon, s.yi, s.rhoP, s.truthP)
 	s.sys.Enter(s.d, s.m)
 	if s.guards[b.guard].Crossing {
-		return sign(rho[b.guard]) != sign(s.rhoP[b.guard])
+		return roots.Sign(rho[b.guard]) != roots.Sign(s.rhoP[b.guard])
 	}
 	return !truth[b.guard] && s.truthP[b.guard]
 }

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/matrices"
+	"odes.dev/odes/solvers/roots"
 )
 
 // first prepares the step after the start or after a body: the field must be finite there, and the step size is
@@ -106,9 +107,10 @@ func (s *Solver) offKinks() {
 	s.stats.Evals++
 	for _, h := range []float64{0x1p-10 * far, far} { // those that go to the first order, and to the second one
 		behind(0.5*h, s.rhoP)
-		behind(h, s.mid.rho)
-		for i, rho := range s.mid.rho {
-			if stands(i) && sign(rho) != sign(s.rho[i]) && math.Abs(rho) > float64(1.5*math.Abs(s.rhoP[i])) {
+		behind(h, s.mid.Rho)
+		for i, rho := range s.mid.Rho {
+			if stands(i) && roots.Sign(rho) != roots.Sign(s.rho[i]) &&
+				math.Abs(rho) > float64(1.5*math.Abs(s.rhoP[i])) {
 				s.cut = max(h, s.least())
 				return
 			}

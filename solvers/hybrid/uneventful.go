@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers/lanes"
+	"odes.dev/odes/solvers/roots"
 )
 
 // Most steps are uneventful: no guard fires, and none can hide a root. What shows that soonest is asked first: calm
@@ -57,9 +58,9 @@ func (s *Solver) calm() bool {
 				near = true
 				copy(s.granted, s.credit)
 			}
-			s.values[0] = start
+			s.Values[0] = start
 			for j := range s.N {
-				s.values[j+1] = a.guards[(j*n+i)*lanes.Count]
+				s.Values[j+1] = a.guards[(j*n+i)*lanes.Count]
 			}
 			if !s.unhidden(i, s.low[i], s.high[i]) {
 				return false
@@ -118,7 +119,7 @@ func (s *Solver) uneventful() bool {
 // s.granted, and s.low and s.high, the range of its values at the nodes. The rules are those of play, leave and
 // inspect.
 func (s *Solver) waits(i int) bool {
-	a, values := &s.live[i], s.values
+	a, values := &s.live[i], s.Values
 	*a = s.arms[i]
 	a.from = -1
 	rho := s.rho[i]
@@ -152,8 +153,8 @@ func (s *Solver) waits(i int) bool {
 // unhidden reports whether guard i, a plain one whose values between low and high are known, hides nothing between the
 // nodes. It writes its credit to s.granted.
 func (s *Solver) unhidden(i int, low, high float64) bool {
-	reach, largest, values := high-low, max(high, -low), s.values
-	if far(low, high) || !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
+	reach, largest, values := high-low, max(high, -low), s.Values
+	if roots.Far(low, high) || !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
 		return true
 	}
 	last := 0.0
@@ -165,15 +166,15 @@ func (s *Solver) unhidden(i int, low, high float64) bool {
 		return false
 	}
 	s.granted[i] = min(s.credit[i]+creditStep, fullCredit)
-	s.off = noise
-	return s.shown(s.coefficients(1))
+	s.Off = noise
+	return s.Shown(s.Coefficients(1))
 }
 
 // sampled takes the values at the nodes of the trial step, which are known, for its samples.
 func (s *Solver) sampled() {
 	for _, theta := range s.Nodes[1:] {
 		p := s.spareSample()
-		p.theta, p.h = theta, float64(theta*s.trial.H)
+		p.Theta, p.H = theta, float64(theta*s.trial.H)
 		s.samples = append(s.samples, p)
 	}
 }
@@ -226,11 +227,11 @@ func (s *Solver) still(i int) (still, unmoved bool) {
 	case !a.on || a.spent || g.Kink:
 		return false, false
 	case g.Crossing:
-		if sign(s.low[i]) != a.side || sign(s.high[i]) != a.side {
+		if roots.Sign(s.low[i]) != a.side || roots.Sign(s.high[i]) != a.side {
 			return false, false
 		}
 	case s.truth[i]:
 		return false, false
 	}
-	return g.Clock && !g.Watch || g.Affine && far(s.low[i], s.high[i]), true
+	return g.Clock && !g.Watch || g.Affine && roots.Far(s.low[i], s.high[i]), true
 }
