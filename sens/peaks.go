@@ -447,7 +447,7 @@ func (c *peakFinder) read(st *solvers.Step) bool {
 	return true
 }
 
-// take makes the samples those of a step in a lane; see hybrid.LaneStepper.
+// take makes the samples those of a step in a lane; see lanes.Stepper.
 func (c *peakFinder) take(st *solvers.Step, rows []float64) {
 	e, ed := c.all[0], c.all[1]
 	rates := rows[len(e)*lanes.Count:]

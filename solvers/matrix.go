@@ -10,12 +10,14 @@ type ImplicitWork struct {
 	Further        int // right-hand sides of iterations, besides those that Info counts; Stats.Evals has them
 }
 
+// Plus returns the sum of two counts.
 func (w ImplicitWork) Plus(v ImplicitWork) ImplicitWork {
 	return ImplicitWork{
 		w.Jacobians + v.Jacobians, w.Factorisations + v.Factorisations, w.Solves + v.Solves, w.Further + v.Further,
 	}
 }
 
+// Minus returns what w counts beyond v.
 func (w ImplicitWork) Minus(v ImplicitWork) ImplicitWork {
 	return ImplicitWork{
 		w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves, w.Further - v.Further,

@@ -102,7 +102,7 @@ func (l *Lanes) Bytes() (n int) {
 // end of one that is.
 func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
 
-// Samples returns what LaneStepper.ReadSamples says of the step that the sink of a lane is given; nil for nothing.
+// Samples returns what lanes.Stepper.ReadSamples says of the step that the sink of a lane is given; nil for nothing.
 func (l *Lanes) Samples(lane int) []float64 {
 	a := &l.lanes[lane]
 	if a.own {

@@ -6,7 +6,7 @@ import (
 	"odes.dev/odes/solvers/matrices"
 )
 
-// Rows says where the numbers of a step are in a block: a step of LaneCount runs, laid out [row][lane].
+// Rows says where the numbers of a step are in a block: a step of Count runs, laid out [row][lane].
 type Rows struct {
 	N, Q, W int // states, quadratures, N+Q
 	Stages  int
@@ -125,12 +125,14 @@ func (r *Rows) Load(b []float64, st *solvers.Step) {
 	st.Kept, st.Again, st.Dense, st.Estimated = nil, false, true, false
 }
 
+// Scatter writes x into a lane, where to begins.
 func Scatter(to, x []float64) {
 	for i, v := range x {
 		to[i*Count] = v
 	}
 }
 
+// Gather reads x from a lane, where from begins.
 func Gather(x, from []float64) {
 	for i := range x {
 		x[i] = from[i*Count]

@@ -131,6 +131,7 @@ func NewConsistency(sys any, lanes int) (*Consistency, error) {
 	return ConsistencyOf(f.Jacobian(), f.Size(), lanes)
 }
 
+// ConsistencyOf is NewConsistency for the Jacobian of a field of the given size, which has a Mass.
 func ConsistencyOf(jac *Jacobian, z solvers.Size, lanes int) (*Consistency, error) {
 	m := jac.Mass
 	plan, err := jac.consistency(z)

@@ -27,6 +27,7 @@ type Sample struct {
 	Truth []bool
 }
 
+// NewSample returns a sample of so many guards.
 func NewSample(guards int) *Sample {
 	return &Sample{Rho: make([]float64, guards), Truth: make([]bool, guards)}
 }
@@ -39,6 +40,7 @@ func (p *Sample) Set(h float64, rho []float64, truth []bool) {
 	}
 }
 
+// Sign returns 1 for positive values, -1 for negative ones, and else 0.
 func Sign(x float64) int8 {
 	switch {
 	case x > 0:
@@ -49,7 +51,7 @@ func Sign(x float64) int8 {
 	return 0
 }
 
-// Halves are the work space for polynomials of a degree.
+// Panel is the work space for polynomials of a degree.
 type Panel struct {
 	*bernstein.Basis
 	Halves      [MaxPanels + 1][]*Sample
@@ -69,6 +71,7 @@ type Stretch struct {
 	At, most float64
 }
 
+// NewPanel returns a panel for polynomials in a basis.
 func NewPanel(b *bernstein.Basis) *Panel {
 	n, p := b.N, &Panel{Basis: b, Values: make([]float64, b.N+1)}
 	slab := make([]float64, 2*len(p.left)*(n+1))

@@ -27,6 +27,7 @@ type Ends struct {
 	tb    solvers.Dual
 }
 
+// NewEnds returns what makes ends consistent that are the given sum of the rows of K in the work space of their method.
 func NewEnds(jac *matrices.Jacobian, work *Space, sum *Form) (*Ends, error) {
 	c, err := matrices.ConsistencyOf(jac, solvers.Size{N: work.N, Q: work.Q}, work.L)
 	if err != nil {

@@ -27,6 +27,7 @@ type Space struct {
 	shared sharedCombination
 }
 
+// NewSpace returns work space for systems of a size, with tangents and cotangents in so many lanes.
 func NewSpace(z solvers.Size, lanes int, dense *Dense) Space {
 	w := z.N + z.Q
 	return Space{
@@ -170,6 +171,7 @@ func Inner(out, k, kb []float64) {
 	}
 }
 
+// Scale multiplies x by h.
 func Scale(x []float64, h float64) {
 	for i := range x {
 		x[i] = float64(h * x[i])

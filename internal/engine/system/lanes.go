@@ -13,7 +13,7 @@ import (
 
 // Lanes makes whole steps of several runs of one model at once, and their transposes: each in a lane of its own, with
 // its own time, length and params. Its programs are those of single steps (steptape.go), of which every input has a
-// copy for each lane; so a lane has the bits that its run has alone. It implements hybrid.LaneStepper.
+// copy for each lane; so a lane has the bits that its run has alone. It implements lanes.Stepper.
 type Lanes struct {
 	rows lanes.Rows
 	size solvers.Size
@@ -27,7 +27,7 @@ type Lanes struct {
 	reads laneCall                       // of guards; of a zero value where they cannot be read in lanes
 	read  []float64                      // what it writes: ρ at each point and then the truths
 	// What reads the samples of largest values, as reads does guards; what that writes, where it has each row of what
-	// hybrid.LaneStepper has, -1 for zeros, and these rows.
+	// lanes.Stepper has, -1 for zeros, and these rows.
 	sample    laneCall
 	sampled   []float64
 	samplesAt []int
@@ -102,7 +102,7 @@ type laneCall struct {
 	steady        [numVectors]int // the tangents of steady vectors; -1 for none
 }
 
-// EnterPush implements hybrid.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
+// EnterPush implements lanes.Stepper. sys is a Worker of the model, with the lanes of the kit of tangents.
 func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 	w := sys.(*Worker)
 	for k := range l.steadyDots {
@@ -118,7 +118,7 @@ func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 	}
 }
 
-// LayPush implements hybrid.LaneStepper.
+// LayPush implements lanes.Stepper.
 func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
 	at, width := lane, len(l.dots)
 	for _, from := range [][]float64{td, yd, qd} {
@@ -126,7 +126,7 @@ func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
 	}
 }
 
-// Push implements hybrid.LaneStepper.
+// Push implements lanes.Stepper.
 func (l *Lanes) Push(block []float64, n int) {
 	for w, is := range l.served(block) {
 		if is {
@@ -150,7 +150,7 @@ func (l *Lanes) push(c *laneCall, block []float64, n int) {
 	}
 }
 
-// TakePush implements hybrid.LaneStepper.
+// TakePush implements lanes.Stepper.
 func (l *Lanes) TakePush(lane, n int, td, yd, qd []float64) {
 	at, width := lane, len(l.dots)
 	for _, to := range [][]float64{td, yd, qd} {
@@ -159,7 +159,7 @@ func (l *Lanes) TakePush(lane, n int, td, yd, qd []float64) {
 	}
 }
 
-// ReadSamples implements hybrid.LaneStepper.
+// ReadSamples implements lanes.Stepper.
 func (l *Lanes) ReadSamples(block []float64) []float64 {
 	if l.samples == nil {
 		return nil
@@ -190,10 +190,10 @@ func (l *Lanes) unsow(bar []float64, lane int) {
 	}
 }
 
-// Rows implements hybrid.LaneStepper.
+// Rows implements lanes.Stepper.
 func (l *Lanes) Rows() *lanes.Rows { return &l.rows }
 
-// Enter implements hybrid.LaneStepper. sys is a Worker of the model.
+// Enter implements lanes.Stepper. sys is a Worker of the model.
 func (l *Lanes) Enter(lane int, sys solvers.System) {
 	w := sys.(*Worker)
 	for _, v := range laneSteady {
@@ -204,7 +204,7 @@ func (l *Lanes) Enter(lane int, sys solvers.System) {
 	}
 }
 
-// Step implements hybrid.LaneStepper.
+// Step implements lanes.Stepper.
 func (l *Lanes) Step(block []float64) {
 	var count [laneWays]int
 	most := 0
@@ -232,7 +232,7 @@ func (l *Lanes) Step(block []float64) {
 	}
 }
 
-// ReadGuards implements hybrid.LaneStepper.
+// ReadGuards implements lanes.Stepper.
 func (l *Lanes) ReadGuards(block []float64) []float64 {
 	if l.read == nil {
 		return nil
@@ -257,7 +257,7 @@ func (l *Lanes) take(block []float64, lane, from, to int) {
 	}
 }
 
-// Exchanged implements hybrid.LaneStepper.
+// Exchanged implements lanes.Stepper.
 func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 	w := slices.IndexFunc(l.ways, func(w laneWay) bool { return slices.Equal(w.exchanges, exchanges) })
 	if w >= 0 {
@@ -277,7 +277,7 @@ func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 	}
 }
 
-// Pull implements hybrid.LaneStepper.
+// Pull implements lanes.Stepper.
 func (l *Lanes) Pull(block []float64, n int) {
 	defer func() {
 		for lane := range l.sowing {
@@ -316,7 +316,7 @@ func (l *Lanes) pull(way int, block []float64, n int) {
 	}
 }
 
-// Sow implements hybrid.LaneStepper.
+// Sow implements lanes.Stepper.
 func (l *Lanes) Sow(lane, n int, s *solvers.Seeds) {
 	width := len(l.bars)
 	l.sowing[lane] = true
@@ -339,7 +339,7 @@ func (l *Lanes) reap(lane, n int) {
 	}
 }
 
-// Extend implements hybrid.LaneStepper.
+// Extend implements lanes.Stepper.
 func (l *Lanes) Extend(block []float64) {
 	at := l.rows.Dense * lanes.Count
 	l.extend.machine.MoveVector(l.extend.in, block[:at:at])
@@ -357,7 +357,7 @@ func (l *Lanes) transpose(c *laneCall, block, bar []float64) {
 	copy(bar[n+l.size.Q*lanes.Count:l.ends], l.made[n:])
 }
 
-// Ends implements hybrid.LaneStepper.
+// Ends implements lanes.Stepper.
 func (l *Lanes) Ends() []float64 {
 	if l.ways[0].ends.machine == nil {
 		return nil
@@ -365,7 +365,7 @@ func (l *Lanes) Ends() []float64 {
 	return l.bars[0][l.ends:l.sown]
 }
 
-// PullEnds implements hybrid.LaneStepper.
+// PullEnds implements lanes.Stepper.
 func (l *Lanes) PullEnds(block []float64, n int) []float64 {
 	for k, bar := range l.bars[:n] {
 		if k > 0 {
@@ -382,7 +382,7 @@ func (l *Lanes) PullEnds(block []float64, n int) []float64 {
 	return l.lengths[:n*lanes.Count]
 }
 
-// Lay implements hybrid.LaneStepper. sys is a Worker of the model, with the lanes of the kit of transposes.
+// Lay implements lanes.Stepper. sys is a Worker of the model, with the lanes of the kit of transposes.
 func (l *Lanes) Lay(lane, n int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
 	bars, at := l.bars[:n], lane
@@ -406,7 +406,7 @@ func lay(bars [][]float64, at int, from []float64, width int) int {
 	return at
 }
 
-// Join implements hybrid.LaneStepper.
+// Join implements lanes.Stepper.
 func (l *Lanes) Join(lane, n int, yb, qb, tb []float64) {
 	bars, width := l.bars[:n], len(l.bars)
 	at := join(bars, lane, yb, width)
@@ -438,7 +438,7 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 	return l.at[lane]
 }
 
-// Take implements hybrid.LaneStepper.
+// Take implements lanes.Stepper.
 func (l *Lanes) Take(lane, n int, sys solvers.CotangentSystem, yb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
 	bars := l.bars[:n]

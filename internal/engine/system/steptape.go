@@ -334,7 +334,7 @@ func (m *stepMaker) each(k map[string]tape.Value) map[string]tape.Value {
 
 // reading returns the tape that reads the guards at all points of a step. Its inputs are the times, Y0, K with the rows
 // of the dense output, and Y1. Its outputs are ρ at each point, then the truths; of steps of several runs also what
-// hybrid.LaneStepper has of them.
+// lanes.Stepper has of them.
 func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Rows)
@@ -464,7 +464,7 @@ func (m *stepMaker) readings(prefix string, t *tape.Tape, y, bar map[string]tape
 	return got
 }
 
-// steady adds to the outputs, for each element of heights, what hybrid.LaneStepper has of a whole step. e and ed are
+// steady adds to the outputs, for each element of heights, what lanes.Stepper has of a whole step. e and ed are
 // the values and rates at its samples. What it computes is what sens does: what is called steady here is so there.
 func (m *stepMaker) steady(heights *tape.Tape, e, ed []map[string]tape.Value) {
 	op, add, sub, mul := m.b.Op2, m.b.Add, m.b.Sub, m.b.Mul

@@ -211,7 +211,7 @@ func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Va
 
 // forward returns the tape of a step. Its inputs are the times, Y0 and, if it is known before, row 0 of K. Its outputs
 // are the rows of K from m.from on, Y1, DQ, E, the entries of the Jacobian, the factors and whether its pivots serve.
-// fixed are the factors that are constants, which have no outputs. The outputs for several runs are hybrid.LaneRows.
+// fixed are the factors that are constants, which have no outputs. The outputs for several runs are lanes.Rows.
 func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	y0 := m.stepMaker.states("y", m.input)
 	save := func(i int, row map[string]tape.Value) {
