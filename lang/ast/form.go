@@ -337,7 +337,7 @@ func (l *layout) cellsOf(i int, at source.Span, parts []Part, slots int) {
 	}
 }
 
-// The columns of declarations and assignments: the unit, the value, and behind that the unit of a number, the bounds and
+// The columns of declarations and assignments: the unit, the value, behind that the unit of a number, the bounds, and
 // the prior.
 const (
 	unitSlot = iota + 1

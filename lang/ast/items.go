@@ -1,7 +1,7 @@
 package ast
 
-// Item is a top-level declaration, equation or block. A kind of item is described in one place: its struct, the word that
-// it starts with, and its form, which says what it is made of in the order of the text.
+// Item is a top-level declaration, equation or block. A kind of item is described in one place: its struct, the word
+// that it starts with, and its form, which says what it is made of in the order of the text.
 type Item interface {
 	described
 	// Keyword returns the reserved word that the item starts with; "equation", "alg equation" or "bad" for items that
