@@ -13,9 +13,9 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// The structs of files items_*.go are the grammar of items. Expressions, units, names, subscripts and everything else that needs its
-// own error messages are parsed by hand; in the structs they are parts. Every alternative starts with a token of its
-// own, so the parser never looks ahead, and the first error is the right one.
+// The structs of files items_*.go are the grammar of items. Expressions, units, names, subscripts and everything else
+// that needs its own error messages are parsed by hand; in the structs they are parts. Every alternative starts with a
+// token of its own, so the parser never looks ahead, and the first error is the right one.
 
 // part is a piece of an item that a hand-written routine parses to a T.
 type part[T any] interface{ get() T }
@@ -38,9 +38,6 @@ type blockWord string
 
 // unitValue is the value of a unit definition, where numbers are units.
 type unitValue struct{ ast.Expr }
-
-// EventOptions are the options of events, `, delay = 2`, in the order of the manual.
-var EventOptions = []string{"delay", "values", "persistent", "pending", "tol"}
 
 // moreTime is a further time of an event.
 type moreTime struct{ ast.Expr }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/policy"
 )
 
 // Word is a word of the language, as the parser, the help, editors and their grammars know it.
@@ -52,7 +53,8 @@ const (
 
 // language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. Those
 // that items start with stand beside the grammar of the items. Settings blocks are those of package keys.
-var language = slices.Concat(namesWords, dynamicsWords, dataWords, goalsWords, blockWords(), inside)
+var language = slices.Concat(namesWords, dynamicsWords, dataWords, goalsWords, blockWords(), inside, optionWords(),
+	freed)
 
 // blockWords are the words of settings blocks, which package keys describes.
 func blockWords() (list []Word) {
@@ -62,7 +64,15 @@ func blockWords() (list []Word) {
 	return list
 }
 
-// inside are the words within items and expressions, and the free ones.
+// optionWords are the options of events, which package policy describes.
+func optionWords() (list []Word) {
+	for _, o := range policy.Options() {
+		list = append(list, Word{Name: o.Name, Kind: FreeWord, In: "event", Form: o.Form, Text: o.Text})
+	}
+	return list
+}
+
+// inside are the words within items and expressions, and free ones.
 var inside = []Word{
 	{
 		Name: "if", Kind: PartWord, In: "expression",
@@ -180,32 +190,10 @@ var inside = []Word{
 		Form: "event e when x > 1 at start { n += 1 }",
 		Text: "With `at start`, the event fires at the start as well, if its condition holds there.",
 	},
-	{
-		Name: "delay", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau { y = 0 }",
-		Text: "The time from when the condition becomes true (or the time of the event) to the execution of the body.",
-	},
-	{
-		Name: "values", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau, values = execution { y = x }",
-		Text: "Of an event with a delay: its right-hand sides have the values that they had at the `trigger` (the " +
-			"default), or those at the `execution`.",
-	},
-	{
-		Name: "persistent", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau, persistent = false { y = 0 }",
-		Text: "With `false`, a pending execution is cancelled if the condition becomes false before it.",
-	},
-	{
-		Name: "pending", Kind: FreeWord, In: "event",
-		Form: "event e every 1, delay = 100, pending = 128 { y += 1 }",
-		Text: "How many executions of each element of an event with a delay may be pending at once; 16 without it.",
-	},
-	{
-		Name: "tol", Kind: FreeWord, In: "event",
-		Form: "event e when x crosses 1, tol = 1e-3 [s] { n += 1 }",
-		Text: "The tolerance in time for the root of the condition; without it, the last digit of the time.",
-	},
+}
+
+// freed are the free words behind the options of events.
+var freed = []Word{
 	{
 		Name: "by", Kind: FreeWord, In: "experiment",
 		Form: "experiment subject from D by D.id { wt = D.wt  at D.time where amt > 0 { depot += D.amt } }",

@@ -30,8 +30,8 @@ func (c *checker) checkEvents() {
 			if c.model.Events = append(c.model.Events, trigger); lapse != nil {
 				c.model.Events = append(c.model.Events, lapse)
 			}
-		} else if o.transient {
-			e.Transient, e.If = true, e
+		} else if e.Transient {
+			e.If = e
 		}
 		c.model.Events = append(c.model.Events, e)
 		if it.Name != nil {
@@ -43,7 +43,8 @@ func (c *checker) checkEvents() {
 }
 
 func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
-	e := &model.Event{Span: it.Span, Once: it.Once, Start: it.Start, Doc: it.Doc}
+	e := &model.Event{Span: it.Span, Doc: it.Doc}
+	e.Once, e.Start = it.Once, it.Start
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
 	} else {
@@ -82,7 +83,7 @@ func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
 	}
 	o, good := c.options(x, e, it)
 	if o.delay != nil {
-		e.Slot = &model.Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		e.Slot = &model.Index{Name: "slot", Lo: 1, Step: 1, Count: e.Most, Span: e.Span}
 		x.keeper = &keeper{event: e, options: o}
 	}
 	ok = c.body(x, e, it.Body) && good && ok

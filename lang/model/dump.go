@@ -130,7 +130,7 @@ func literal(s *Symbol) string {
 func (d *dumper) event(e *Event) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "event %s", e.Name)
-	if e.Crossing != nil {
+	if e.Kind() == ByCrossing {
 		fmt.Fprintf(&b, " when %s crosses 0%s", d.expr(e.Crossing), map[int8]string{1: " up", -1: " down"}[e.Way])
 		if e.When != nil {
 			fmt.Fprintf(&b, " and %s", d.expr(e.When))
