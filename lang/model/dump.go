@@ -410,11 +410,7 @@ func (d *dumper) functional(e *Functional) string {
 	if e.Nth > 0 {
 		args = append(args, "nth = "+strconv.Itoa(e.Nth))
 	}
-	name := [...]string{
-		Final: "final", Initial: "initial", Integral: "integral", SumAt: "sum_at", AtEvent: "at_event",
-		EventTime: "event_time", Steady: "steady", MaxOver: "max_over",
-	}[e.Kind]
-	return name + "(" + strings.Join(args, ", ") + ")"
+	return e.Kind.Facts().Name + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (d *dumper) subs(subs []Sub) string {

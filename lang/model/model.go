@@ -324,21 +324,6 @@ type Piece struct {
 	Span    source.Span
 }
 
-// FunctionalKind is the kind of a Functional.
-type FunctionalKind uint8
-
-// The functionals.
-const (
-	Final FunctionalKind = iota
-	Initial
-	Integral
-	SumAt
-	AtEvent
-	EventTime
-	Steady // at an Event that settles
-	MaxOver
-)
-
 // Table is a data table: columns of numbers of equal length.
 type Table struct {
 	Name    string
