@@ -68,9 +68,10 @@ var codes = map[string]string{
 	"auto":                    "What auto chose, and why.",
 	"backward": "A continuous adjoint could not be integrated backwards to its tolerance; use " +
 		"--mode adjoint.",
-	"bad-bounds":          "Bounds are written in [lo, hi], with lo not above hi and the value between.",
-	"bad-data":            "A table of data needs columns of equal length, and a column time.",
-	"bad-event-option":    "Options of an event follow commas before its body: " + strings.Join(policy.Names(), ", ") + ".",
+	"bad-bounds": "Bounds are written in [lo, hi], with lo not above hi and the value between.",
+	"bad-data":   "A table of data needs columns of equal length, and a column time.",
+	"bad-event-option": "Options of an event follow commas before its body: " +
+		strings.Join(policy.Names(), ", ") + ".",
 	"bad-event-condition": "The condition of an event is a comparison of reals, or some of them joined by and, or.",
 	"bad-number":          "A number is written like 1, 1.5 or 2e-3.",
 	"bad-quoted-name":     "A name in backquotes is not closed on its line, or empty.",

@@ -7,8 +7,8 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/typecheck"
 )
 
 // index says which names of a file are the same. It follows the scopes of the language by the tree alone, so that it
@@ -344,7 +344,7 @@ func (x *indexer) enter(n ast.Node) bool {
 	case *ast.Bad:
 		x.broken = append(x.broken, n.Span)
 	case *ast.Option:
-		if typecheck.OptionWords(n.Key.Name) == nil {
+		if policy.WordsOf(n.Key.Name) == nil {
 			x.nodes(n.Value)
 		}
 	case ast.Item:

@@ -46,7 +46,7 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 	t.Unit = c.model.Time.Type.Unit
 	now := model.Seal(&model.Ref{Base: model.NewBase(c.model.Time.Type, e.Span), Sym: c.model.Time})
 	never := model.Expr(model.Seal(&model.Const{Base: model.NewBase(t, e.Span), Data: []float64{Never}}))
-	when := c.hold(e, "when", slotted(e, t), never)
+	when := c.hold(e, "when", e.Slotted(t), never)
 	due := c.quietly(func() model.Expr { return c.apply(stdlib.Operator("+"), o.delay.Span(), now, o.delay) })
 	if isBad(due) {
 		return nil, nil, false
@@ -194,7 +194,7 @@ func keep(c *checker, e *model.Event, value model.Expr, o *eventOptions, span so
 	for _, n := range t.Shape {
 		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: n})
 	}
-	whole := slotted(e, t, loops...)
+	whole := e.Slotted(t, loops...)
 	if len(whole.Shape) > maxSlotted {
 		c.errorf(CodeShape, span, "the trigger would have to keep an array of %d axes for this assignment, and there "+
 			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)

@@ -9,7 +9,6 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/lang/types"
 )
 
 // eventOptions are those options of an event that make further events of it.
@@ -17,20 +16,6 @@ type eventOptions struct {
 	at    map[string]source.Span // of those that are written
 	delay model.Expr             // nil without a delay
 	kept  []*model.Assign        // what the trigger keeps for the body
-}
-
-// How many executions of an element may be pending where the model does not say.
-const (
-	manyPending = 16
-	fewPending  = 2 // of an event that is not persistent
-)
-
-// OptionWords returns the words that are values of an option of events; nil if its value is an expression.
-func OptionWords(option string) []string {
-	if o := policy.Find(option); o != nil {
-		return o.Words
-	}
-	return nil
 }
 
 // delayOf elaborates the option delay.
@@ -82,16 +67,13 @@ func optionValue(c *checker, e *model.Event, row *policy.Option, a ast.Expr) (v 
 func (c *checker) options(x context, e *model.Event, it *ast.Event) (*eventOptions, bool) {
 	o := &eventOptions{at: map[string]source.Span{}}
 	ok := true
-	fail := func(format string, at source.Span, args ...any) {
-		c.errorf(CodeEventOption, at, format, args...)
-		ok = false
-	}
 	for _, a := range it.Options {
 		row := policy.Find(a.Key.Name)
 		if row == nil {
 			text := "an event has no option %q; its options are " + strings.Join(policy.Names(), ", ")
 			text += diag.DidYouMean(a.Key.Name, policy.Names())
-			fail(text, a.Key.Span, a.Key.Name)
+			c.errorf(CodeEventOption, a.Key.Span, text, a.Key.Name)
+			ok = false
 			continue
 		}
 		if first, twice := o.at[row.Name]; twice {
@@ -113,18 +95,16 @@ func (c *checker) options(x context, e *model.Event, it *ast.Event) (*eventOptio
 	for _, row := range policy.Options() {
 		if at, is := o.at[row.Name]; is && row.Misplaced != nil {
 			if why := row.Misplaced(place, &e.Policy); why != "" {
-				fail("%s", at, why)
+				c.errorf(CodeEventOption, at, "%s", why)
+				ok = false
 			}
 		}
 	}
 	if it.Start && !place.Condition {
-		fail("`at start` belongs to a condition: event e when x > 1 at start { … }", e.Span)
+		c.errorf(CodeEventOption, e.Span, "`at start` belongs to a condition: event e when x > 1 at start { … }")
+		ok = false
 	}
-	if e.Most == 0 {
-		if e.Most = manyPending; e.Transient {
-			e.Most = fewPending
-		}
-	}
+	e.Complete()
 	return o, ok
 }
 
@@ -157,15 +137,4 @@ func (c *checker) staticNumber(v model.Expr) (float64, bool) {
 		return 0, false
 	}
 	return d[0], true
-}
-
-// slotted returns the type of a value that each slot of each element of an event holds.
-func slotted(e *model.Event, t types.Type, more ...int) types.Type {
-	t.Kind = types.Real
-	shape := types.Shape{}
-	for _, ix := range e.Axes() {
-		shape = append(shape, ix.Count)
-	}
-	t.Shape = append(append(shape, more...), t.Shape...)
-	return t
 }

@@ -132,12 +132,12 @@ func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 		filters = append(filters, a)
 		return true
 	}
-	if containsCrosses(w) {
+	if ast.HasCrosses(w) {
 		if !split(w, true) {
 			return false
 		}
 		for _, f := range filters {
-			if containsCrosses(f) {
+			if ast.HasCrosses(f) {
 				c.errorf(CodeCondition, f.Pos(), "`crosses` is joined to other conditions by `and` only; write a "+
 					"second event")
 				return false
@@ -225,18 +225,6 @@ func (c *checker) scalarCondition(e *model.Event, v model.Expr) bool {
 		return false
 	}
 	return true
-}
-
-func containsCrosses(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.Paren:
-		return containsCrosses(e.X)
-	case *ast.Unary:
-		return containsCrosses(e.X)
-	case *ast.Binary:
-		return e.Op == ast.Crosses || containsCrosses(e.X) || containsCrosses(e.Y)
-	}
-	return false
 }
 
 // timeUnit checks that a time has the unit of the time.

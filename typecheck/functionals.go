@@ -29,7 +29,9 @@ func init() { // expressions lead back to the table
 		"steady": func(c *checker, r *reading) model.Expr {
 			return r.body(c, &model.Functional{Kind: model.Steady, Event: c.afterwards(r.call.Span)})
 		},
-		"max_over":   func(c *checker, r *reading) model.Expr { return r.body(c, &model.Functional{Kind: model.MaxOver}) },
+		"max_over": func(c *checker, r *reading) model.Expr {
+			return r.body(c, &model.Functional{Kind: model.MaxOver})
+		},
 		"integral":   integral,
 		"sum_at":     sumAt,
 		"at_event":   atEvent,
@@ -135,7 +137,6 @@ func atEvent(c *checker, r *reading) model.Expr {
 	return r.body(c, f)
 }
 
-// eventTime elaborates event_time(ev, k).
 func eventTime(c *checker, r *reading) model.Expr {
 	f, ok := firing(c, r, model.EventTime, "k")
 	if !ok {

@@ -253,6 +253,19 @@ func (o Op) String() string {
 // Comparison reports whether o is one of < <= > >= == != crosses.
 func (o Op) Comparison() bool { return o >= Less && o <= Crosses }
 
+// HasCrosses reports whether a condition has a `crosses` among what it joins.
+func HasCrosses(e Expr) bool {
+	switch e := e.(type) {
+	case *Paren:
+		return HasCrosses(e.X)
+	case *Unary:
+		return HasCrosses(e.X)
+	case *Binary:
+		return e.Op == Crosses || HasCrosses(e.X) || HasCrosses(e.Y)
+	}
+	return false
+}
+
 // Unit is a unit in brackets, as a product of factors.
 type Unit struct {
 	At

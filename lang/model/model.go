@@ -425,6 +425,18 @@ func (e *Event) Axes() []*Index {
 	return append(e.Indices[:len(e.Indices):len(e.Indices)], e.Slot)
 }
 
+// Slotted returns the type of values of type t that each slot of each element of the event holds, with more axes
+// before those of t.
+func (e *Event) Slotted(t types.Type, more ...int) types.Type {
+	t.Kind = types.Real
+	shape := types.Shape{}
+	for _, ix := range e.Axes() {
+		shape = append(shape, ix.Count)
+	}
+	t.Shape = append(append(shape, more...), t.Shape...)
+	return t
+}
+
 // Assign sets the elements Subs of Target to Value, for all values of Indices in addition to those
 // of the event. Operators such as `+=` are already part of Value.
 type Assign struct {

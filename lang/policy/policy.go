@@ -28,6 +28,21 @@ func (p Policy) Delayed() (trigger, execution Policy) {
 	return trigger, execution
 }
 
+// How many executions of an element may be pending where the model does not say.
+const (
+	manyPending = 16
+	fewPending  = 2 // of an event that is not persistent
+)
+
+// Complete sets what the model does not say.
+func (p *Policy) Complete() {
+	if p.Most == 0 {
+		if p.Most = manyPending; p.Transient {
+			p.Most = fewPending
+		}
+	}
+}
+
 // Place is what an option is written at.
 type Place struct {
 	Delayed   bool // an event with a delay
@@ -139,6 +154,14 @@ func Find(name string) *Option {
 		if table[i].Name == name {
 			return &table[i]
 		}
+	}
+	return nil
+}
+
+// WordsOf returns the words that are values of an option; nil if it takes none, or there is no such option.
+func WordsOf(option string) []string {
+	if o := Find(option); o != nil {
+		return o.Words
 	}
 	return nil
 }

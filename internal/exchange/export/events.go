@@ -9,7 +9,8 @@ import (
 // another one would be of another model.
 func written(p policy.Policy) policy.Policy {
 	return policy.Policy{
-		Priority: p.Priority, Once: p.Once, Start: p.Start, Tol: p.Tol, Transient: p.Transient, Late: p.Late, Most: p.Most,
+		Priority: p.Priority, Once: p.Once, Start: p.Start, Tol: p.Tol, Transient: p.Transient, Late: p.Late,
+		Most: p.Most,
 	}
 }
 
