@@ -372,7 +372,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 	}
 	l.factors(member, &overall, &factors)
-	done := l.stride(member, block, &overall, &factors)
+	done := l.stride(member, block, &overall, &factors, from)
 	if done == allLanes {
 		l.carry(r, block, next, true)
 		return
