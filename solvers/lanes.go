@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
@@ -469,19 +470,32 @@ func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	}
 }
 
-// factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
-// time would be waiting for polynomials; these do not depend on one another.
+// factors writes by how much the controller of each lane would have its step longer, where that is a filter: of all lanes
+// at once, unless lengths count as well.
 func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
-	for i := range f {
-		f[i] = elem.QuickLog2(leastError(norms[i]))
-	}
-	for i := range f {
-		if a := &l.lanes[i]; a.in(member) && a.filter != nil {
-			f[i] = a.filter.power(a.s.trial.H, norms[i], f[i])
+	var e, beta, last, before [LaneCount]float64
+	var of filter // the same in all lanes
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		if !a.in(member) || a.filter == nil {
+			continue
 		}
+		c := a.filter
+		if c.rule.Alpha != [2]float64{} {
+			f[i] = elem.QuickExp2(c.power(a.s.trial.H, norms[i], elem.QuickLog2(leastError(norms[i]))))
+			continue
+		}
+		of.k, of.safe, of.rule.Beta = c.k, c.safe, c.rule.Beta
+		beta[i], last[i], before[i] = c.beta(), c.err[0], c.err[1]
 	}
-	for i := range f {
-		f[i] = elem.QuickExp2(f[i])
+	if of.k == 0 {
+		return
+	}
+	simd.Control(f[:], e[:], norms[:], beta[:], last[:], before[:], of.rule.Beta[1], of.rule.Beta[2], of.safe, of.k)
+	for i := range l.lanes {
+		if a := &l.lanes[i]; a.in(member) && !(norms[i] > 1) {
+			a.filter.now = [2]float64{e[i]}
+		}
 	}
 }
 
