@@ -69,6 +69,7 @@ type served struct {
 	*system.Served
 	worker  sens.LaneWorker
 	workers []*system.Worker // of its values and of its derivatives
+	seats   [2]system.Seat   // of these
 	forms   []*solvers.LaneForm
 	how     laneSettings
 }
@@ -177,7 +178,8 @@ func (r lanePart) contributed(res *sens.Result, host *served, took float64) *con
 	r.chain.Pull(res.DP, m, width)
 	for i := range m {
 		var byInitial []float64
-		if n := r.model.System.States(); r.byInitial {
+		if r.byInitial {
+			n := r.model.System.States()
 			byInitial = res.DY0[i*n : (i+1)*n]
 		}
 		r.gatherer.Gather(r.gradient[i*r.columns:(i+1)*r.columns], res.DP[i*width:(i+1)*width], byInitial)
@@ -334,6 +336,7 @@ func (r lanePart) served(part int) *served {
 	}
 	out.Served = &system.Served{Problem: r.problem, Values: values, Slopes: slopes}
 	out.workers = []*system.Worker{r.worker, derivatives}
+	out.seats = [2]system.Seat{system.SeatOf(r.worker), system.SeatOf(derivatives)}
 	return out
 }
 
@@ -350,7 +353,7 @@ func (s *served) host(hosts, busy []*served) *served {
 // serve has the workers of s make the runs of o.
 func (s *served) serve(o *served) {
 	for i, w := range s.workers {
-		system.Serve(w, o.workers[i])
+		system.Serve(w, &o.seats[i])
 	}
 	s.workers[0].KeepStages(nil)
 }

@@ -38,11 +38,20 @@ func (s *serving) begin(w *Worker, p *Problem) {
 	s.identity = s.own
 }
 
+// Seat is what a worker takes over from another one whose runs it makes.
+type Seat struct {
+	identity
+	p []float64 // the params
+}
+
+// SeatOf returns the seat of a worker. It stays what it is.
+func SeatOf(w *Worker) Seat { return Seat{w.own, w.own.problem.Point.p} }
+
 // Serve has a worker make the runs of another one, whose problem is the same as its own, until it serves itself
 // again. What one worker does for many problems, the processor has at hand.
-func Serve(w, of *Worker) {
-	w.identity = of.own
-	p := w.problem.Point.p
+func Serve(w *Worker, of *Seat) {
+	w.identity = of.identity
+	p := of.p
 	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
 	w.version = -1
 	for _, c := range w.byParams {
