@@ -451,7 +451,7 @@ func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	n := r.N * LaneCount
 	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
 	copy(y0, y1[:n])
-	l.tolerances(r, block, next)
+	l.tolerances(r, block, next, all)
 	w := 0
 	if r.FSAL {
 		w = r.W * LaneCount

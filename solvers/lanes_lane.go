@@ -232,8 +232,9 @@ func (a *lane) giveTolerances() {
 	}
 }
 
-// tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted.
-func (l *Lanes) tolerances(r *LaneRows, block, next []float64) {
+// tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted; all
+// tells that all are.
+func (l *Lanes) tolerances(r *LaneRows, block, next []float64, all bool) {
 	if r.Abs == 0 {
 		return
 	}
@@ -244,7 +245,7 @@ func (l *Lanes) tolerances(r *LaneRows, block, next []float64) {
 		y1 := (*[LaneCount]float64)(block[(r.Y1+i)*LaneCount:])
 		per := l.per[i]
 		for k, abs := range was {
-			if x := math.Abs(float64(per * y1[k])); mask[k] != 0 && x > abs {
+			if x := math.Abs(float64(per * y1[k])); x > abs && (all || mask[k] != 0) {
 				abs = x
 			}
 			now[k] = abs

@@ -49,6 +49,7 @@ type waiting struct{ left, last int }
 // shared is what an experiment needs to be run side by side with others.
 type shared struct {
 	bounded bool  // some param has bounds
+	settles bool  // steady states are sought
 	stages  []int // of a step of each member of the method
 	adds    contribution
 	made    []int // in its last run
@@ -133,7 +134,9 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 			wait.left--
 			return false
 		}
-		part.problem.Search(ctx)
+		if part.shared.settles {
+			part.problem.Search(ctx)
+		}
 		b.hosts[lane].serve(s)
 		ran = append(ran, lane)
 		return true
@@ -314,6 +317,7 @@ func (r lanePart) served(part int) *served {
 	bounds := func(p *model.Symbol) bool {
 		return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || limits.Made(p)
 	}
+	r.shared.settles = r.model.System.Settles()
 	r.shared.bounded = slices.ContainsFunc(r.model.Checked.Params, bounds)
 	out := &served{part: part, forms: r.solver.Side(), how: laneSettings{
 		Method: s.Method, Controller: s.Controller, Linear: s.Linear, Mode: s.Mode, Stiff: s.Stiff,
