@@ -62,6 +62,7 @@ type bench struct {
 	hosts []*served // what makes their runs
 	seats *sens.LaneSeats
 	runs  *sens.LaneRuns // that of its slot
+	near  int            // see runBench
 }
 
 // served is an experiment with what differentiates its runs.
@@ -122,6 +123,11 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 	start := time.Now()
 	var ran []int // lanes
 	var tried [solvers.LaneCount]bool
+	for _, s := range b.parts {
+		part := r.parts[s.part]
+		b.near += s.seats[0].Near() + s.seats[1].Near() + part.took.Steps + len(part.gradient) + part.shared.adds.Steps +
+			len(part.warnings.All()) + part.happened.N + len(part.settings.Stiff) + part.columns
+	}
 	b.runs.Take(b.seats)
 	b.runs.Run(ctx, func(lane int) bool {
 		if tried[lane] {
