@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/sizes"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
@@ -219,8 +220,8 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
 	l.moves = slices.ContainsFunc(solvers, (*Solver).moves) || l.use.Own || l.use.Forth && l.members[0].rows.Timed
 	l.jumps = slices.ContainsFunc(solvers, (*Solver).jumps)
-	if sizes := solvers[0].tol.sizes; sizes != nil {
-		l.per = sizes.Per()
+	if by := solvers[0].tol.sizes; by != nil {
+		l.per = by.Per()
 	}
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
@@ -449,9 +450,11 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 // began; all tells that none is such.
 func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	n := r.N * LaneCount
-	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
-	copy(y0, y1[:n])
-	l.tolerances(r, block, next, all)
+	copy(next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:])
+	if r.Abs > 0 {
+		from, y := block[r.Abs*LaneCount:][:n], block[r.Y1*LaneCount:][:n]
+		sizes.Side(next[r.Abs*LaneCount:], from, y, block[r.Mask*LaneCount:][:LaneCount], l.per)
+	}
 	w := 0
 	if r.FSAL {
 		w = r.W * LaneCount
@@ -470,8 +473,8 @@ func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	}
 }
 
-// factors writes by how much the controller of each lane would have its step longer, where that is a filter: of all lanes
-// at once, unless lengths count as well.
+// factors writes by how much the controller of each lane would have its step longer, where that is a filter: of all
+// lanes at once, unless lengths count as well.
 func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 	var e, beta, last, before [LaneCount]float64
 	var of filter // the same in all lanes
@@ -491,7 +494,8 @@ func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 	if of.k == 0 {
 		return
 	}
-	simd.Control(f[:], e[:], norms[:], beta[:], last[:], before[:], of.rule.Beta[1], of.rule.Beta[2], of.safe, of.k)
+	b := &of.rule.Beta
+	simd.Control(f[:], e[:], norms[:], beta[:], last[:], before[:], b[1], b[2], of.safe, of.k)
 	for i := range l.lanes {
 		if a := &l.lanes[i]; a.in(member) && !(norms[i] > 1) {
 			a.filter.now = [2]float64{e[i]}

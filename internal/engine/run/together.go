@@ -124,9 +124,9 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 	var ran []int // lanes
 	var tried [solvers.LaneCount]bool
 	for _, s := range b.parts {
-		part := r.parts[s.part]
-		b.near += s.seats[0].Near() + s.seats[1].Near() + part.took.Steps + len(part.gradient) + part.shared.adds.Steps +
-			len(part.warnings.All()) + part.happened.N + len(part.settings.Stiff) + part.columns
+		x := r.parts[s.part]
+		b.near += s.seats[0].Near() + s.seats[1].Near() + x.took.Steps + x.shared.adds.Steps + x.happened.N +
+			len(x.gradient) + len(x.warnings.All()) + len(x.settings.Stiff) + x.columns
 	}
 	b.runs.Take(b.seats)
 	b.runs.Run(ctx, func(lane int) bool {
