@@ -384,7 +384,8 @@ func asNeeded[T any](r *Run, do func() (T, error)) (T, error) {
 // makers returns the methods that made the steps of the last run, and which of them each member of its method belongs
 // to; nil where one made all.
 func (r *Run) makers() (list []result.MethodSteps, of []int) {
-	if len(r.settings.Stiff) == 0 || len(r.made) != len(r.spec.Members) {
+	if len(r.settings.Stiff) == 0 || len(r.made) != len(r.spec.Members) ||
+		!slices.ContainsFunc(r.made[1:], func(n int) bool { return n > 0 }) { // the usual case
 		return nil, nil
 	}
 	for i, m := range r.spec.Members {
