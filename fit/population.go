@@ -41,7 +41,8 @@ func withMoreModes(ctx context.Context, m *odes.Model, opts Options, out *Result
 	again := opts
 	again.Starts, again.Done, again.Trained, again.Found, again.Training = 1, nil, nil, nil, nil
 	again.Set = append(slices.Clone(opts.Set), out.Assignments()...)
-	again.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.marginal", Value: by})
+	again.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.marginal", Value: by},
+		odes.Setting{Key: "fit.algorithm", Value: "auto"})
 	better, err := Run(ctx, m, again)
 	if err != nil || better.Population == nil {
 		return out, nil

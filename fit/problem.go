@@ -119,6 +119,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if opts.Starts > 0 {
 		s.Starts = opts.Starts
 	}
+	if err := exactly(m, &s, &opts); err != nil {
+		return nil, err
+	}
 	symbols, err := m.Symbols(nil)
 	if err != nil {
 		return nil, err
@@ -234,7 +237,7 @@ func (p *problem) choose(e *evaluator) (string, error) {
 		return "", err
 	}
 	asked := p.settings.Algorithm
-	if asked == adam && len(p.constraints) == 0 {
+	if (asked == adam || asked == saem) && len(p.constraints) == 0 {
 		asked = "auto" // it goes on so
 	}
 	switch {

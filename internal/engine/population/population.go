@@ -439,3 +439,12 @@ func (r *Result) Beside(params, of []float64) []float64 {
 	}
 	return at
 }
+
+// Factors returns the lower triangular root of covariances, their inverse, and the logarithm of their determinant.
+func (o *Omega) Factors() (root, inverse []float64, logDet float64, err error) {
+	p, err := newPrior(o)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return p.root, p.inverse, p.logDet, nil
+}
