@@ -58,13 +58,19 @@ type coordinate struct {
 
 // of returns the coordinate of a value of the param, and value the value.
 func (c *coordinate) of(v float64) float64 {
-	if c.log {
+	switch {
+	case c.log:
 		return elem.Log(v)
+	case c.variance():
+		return elem.Log(math.Sqrt(v))
 	}
 	return v
 }
 
 func (c *coordinate) value(x float64) float64 {
+	if c.block != nil {
+		return c.ofBlock(x)
+	}
 	if !c.log {
 		return x
 	}
@@ -287,7 +293,9 @@ func (p *problem) values(x []float64) []float64 {
 	for _, b := range p.blocks {
 		w := b.Matrix(b.part(x))
 		for k := range b.Size() {
-			out[b.first+k] = w[p.coords[b.first+k].element]
+			if c := &p.coords[b.first+k]; !c.variance() { // of a variance, a bound is met with every bit
+				out[b.first+k] = w[c.element]
+			}
 		}
 	}
 	return out
