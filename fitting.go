@@ -40,7 +40,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		return FitSettings{}, err
 	}
 	f := s.Fit
-	out := FitSettings{Fit: f.Fit, Marginal: s.Marginal.String(), Warm: m.engine.System.Settles() && s.SteadyStart != settings.OwnStart}
+	out := FitSettings{Fit: f.Fit, Marginal: s.Marginal.String()}
+	out.Warm = m.engine.System.Settles() && s.SteadyStart != settings.OwnStart
 	if opts.Fit == "" {
 		out.Unchosen = settings.Unchosen(m.engine.Checked, "fit")
 	}

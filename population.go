@@ -61,6 +61,6 @@ func (m *Model) Population(ctx context.Context, opts Options, gradient bool) (*P
 
 // CheckedPopulation is Population with gradients, and compares the integral of each subject with one that is computed
 // in another way.
-func (m *Model) CheckedPopulation(ctx context.Context, opts Options) (*Population, error) {
+func CheckedPopulation(ctx context.Context, m *Model, opts Options) (*Population, error) {
 	return m.engine.Population(ctx, m.setup(opts.GradientOnly()), true, true)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // A matrix of covariances of random effects is searched for by the logarithms of its standard deviations and its
-// Cholesky factor: coordinates that are no elements of it. Results list the elements of its lower triangle, one for each
-// coordinate. Bounds of the text are kept by variances, and by what follows for covariances from those.
+// Cholesky factor: coordinates that are no elements of it. Results list the elements of its lower triangle, one for
+// each coordinate. Bounds of the text are kept by variances, and by what follows for covariances from those.
 
 // block is such a matrix.
 type block struct {
@@ -54,8 +54,8 @@ func (p matrices) add(i int, values []float64, lo, hi float64, l *diag.List) boo
 		c.name = elementName(v.Name, v.Written, v.Initial, c.index)
 		if row == column {
 			if hi <= 0 {
-				l.Errorf(odes.CodeSetting, source.Span{}, "%s is a variance, which is positive, and its upper bound is "+
-					"%s: give the matrix other bounds", c.name, diag.Number(hi))
+				l.Errorf(odes.CodeSetting, source.Span{}, "%s is a variance, which is positive, and its upper bound "+
+					"is %s: give the matrix other bounds", c.name, diag.Number(hi))
 				return true
 			}
 			if lo > 0 {
@@ -75,8 +75,8 @@ func (p matrices) add(i int, values []float64, lo, hi float64, l *diag.List) boo
 // variance tells that a coordinate is that of a variance.
 func (c *coordinate) variance() bool { return c.block != nil && c.index[0] == c.index[1] }
 
-// ofBlock returns what follows from a coordinate of a matrix alone: a variance, or a correlation where nothing else is in
-// its rows.
+// ofBlock returns what follows from a coordinate of a matrix alone: a variance, or a correlation where nothing else is
+// in its rows.
 func (c *coordinate) ofBlock(x float64) float64 {
 	switch {
 	case !c.variance():

@@ -48,7 +48,7 @@ func withMoreModes(ctx context.Context, m *odes.Model, opts Options, out *Result
 		return out, nil
 	}
 	better.Warnings = append(better.Warnings, diag.Diagnostic{
-		Code: CodeFit, Level: diag.Warning, Message: "searches for the random effects missed modes; the fit went on with " +
+		Code: CodeFit, Level: diag.Warning, Message: "searches for random effects missed modes; the fit went on with " +
 			"marginal = " + by + ", which belongs in the solver block of the model",
 	})
 	return better, nil
@@ -81,7 +81,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	for _, a := range e.set {
 		o.Set = append(o.Set, odes.Assignment{Name: a.Name, Values: slices.Clone(a.Values)})
 	}
-	list, err := p.model.CheckedPopulation(ctx, o)
+	list, err := odes.CheckedPopulation(ctx, p.model, o)
 	if err != nil {
 		return err
 	}

@@ -116,17 +116,23 @@ func subscripts(shape []int, k int) []int {
 	return list
 }
 
+// settingsOf reads the settings of a fit, and adds to opts what its algorithm asks of runs.
+func settingsOf(m *odes.Model, opts *Options) (odes.FitSettings, error) {
+	s, err := m.FitSettings(opts.Options)
+	if err == nil {
+		err = exactly(m, &s, opts)
+	}
+	return s, err
+}
+
 // newProblem reads the settings of a fit.
 func newProblem(m *odes.Model, opts Options) (*problem, error) {
-	s, err := m.FitSettings(opts.Options)
+	s, err := settingsOf(m, &opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Starts > 0 {
 		s.Starts = opts.Starts
-	}
-	if err := exactly(m, &s, &opts); err != nil {
-		return nil, err
 	}
 	symbols, err := m.Symbols(nil)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // Stochastic approximation EM (B. Delyon, M. Lavielle, E. Moulines, Ann Stat 27:94, 1999; E. Kuhn, M. Lavielle, Comput
 // Stat Data Anal 49:1020, 2005): the random effects of each subject are drawn by Markov chains, what the params need of
 // them is averaged, and the params follow. No mode is sought, and nothing is linear. It comes near the maximum of the
-// likelihood itself, from far; the algorithm of the problem then ends the search, on the integral by importance sampling
-// or quadrature.
+// likelihood itself, from far; the algorithm of the problem then ends the search, on the integral by importance
+// sampling or quadrature.
 //
 // Coordinates are of three kinds, which derivatives tell:
 //
@@ -47,8 +47,8 @@ func exactly(m *odes.Model, s *odes.FitSettings, opts *Options) error {
 	kind, _, _ := strings.Cut(s.Marginal, "(")
 	switch {
 	case len(m.RandomEffects()) == 0:
-		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem is for models with random effects: write random "+
-			"e ~ normal(0, w), or leave algorithm out")
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem is for models with random effects: write "+
+			"random e ~ normal(0, w), or leave algorithm out")
 	case len(m.Constraints()) > 0:
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem keeps no constraints; sqp does")
 	case kind == "" || s.Marginal == "laplace": // the default
@@ -56,8 +56,8 @@ func exactly(m *odes.Model, s *odes.FitSettings, opts *Options) error {
 			Key: "solver.marginal", Value: "imp(n = 300, seed = 1)",
 		})
 	case kind != "imp" && kind != "agq":
-		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem maximises the likelihood itself, and marginal = "+
-			"%s is an approximation of it; write solver { marginal = imp(n = 300) }, or agq(n = 5)", s.Marginal)
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem maximises the likelihood itself, and marginal "+
+			"= %s is an approximation of it; write solver { marginal = imp(n = 300) }, or agq(n = 5)", s.Marginal)
 	}
 	return l.Err()
 }
@@ -106,7 +106,8 @@ const (
 
 // begin finds what coordinates do, at x.
 func (p stochastic) begin(ctx context.Context, e *evaluator, number int, x []float64) (*approximation, error) {
-	s := &approximation{p: p, e: e, x: slices.Clone(x), logs: make([]bool, len(x)), scores: make([]float64, len(x)*len(x))}
+	s := &approximation{p: p, e: e, x: slices.Clone(x), logs: make([]bool, len(x))}
+	s.scores = make([]float64, len(x)*len(x))
 	o := p.runOptions()
 	o.Threads, o.Of = 1, []string{p.settings.Objective}
 	for range min(max(p.opts.workers(), 1), 64) {
@@ -284,8 +285,8 @@ func (s *approximation) tied(ctx context.Context, j *odes.Joint, c *drawing, set
 	return t, nil
 }
 
-// linear reports whether coordinate k moves predictions as random effects do, in all subjects and at both points: by the
-// same factors, or in its logarithm. It then notes the factors.
+// linear reports whether coordinate k moves predictions as random effects do, in all subjects and at both points: by
+// the same factors, or in its logarithm. It then notes the factors.
 func (s *approximation) linear(k int, ties [2][]*tie, at [2][]float64) bool {
 	const same = 1e-4
 	plain, logs := true, at[0][k] > 0 && at[1][k] > 0 && !s.p.coords[k].log

@@ -9,9 +9,9 @@ import (
 	"odes.dev/odes/internal/base/elem"
 )
 
-// drawing draws the random effects of one subject, given its data and the params: some sets of them, each by Metropolis's
-// algorithm with three kinds of proposals, from the distribution of the effects, along single ones, and along all as they
-// vary together.
+// drawing draws the random effects of one subject, given its data and the params: some sets of them, each by
+// Metropolis's algorithm with three kinds of proposals, from the distribution of the effects, along single ones, and
+// along all as they vary together.
 type drawing struct {
 	number, m int
 	random    *elem.Rand

@@ -121,7 +121,9 @@ func TestSAEMKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = newProblem(m, Options{Options: odes.Options{Settings: []odes.Setting{{Key: "fit.algorithm", Value: "saem"}}}})
+	_, err = newProblem(m, Options{Options: odes.Options{
+		Settings: []odes.Setting{{Key: "fit.algorithm", Value: "saem"}},
+	}})
 	if err == nil || !strings.Contains(err.Error(), "models with random effects") {
 		t.Error(err)
 	}

@@ -139,8 +139,9 @@ func (p *Population) Doubts() (list []Doubt) {
 	}
 	if better != nil {
 		list = append(list, Doubt{
-			fmt.Sprintf("nll() is not to be trusted: the random effects have a better mode than the one that was found "+
-				"in %s; write solver { marginal = %s }, which looks for more modes", some(better), p.More()), true,
+			fmt.Sprintf("nll() is not to be trusted: the random effects have a better mode than the one that was "+
+				"found in %s; write solver { marginal = %s }, which looks for more modes", some(better),
+				p.More()), true,
 		})
 	}
 	if several != nil {
@@ -151,8 +152,8 @@ func (p *Population) Doubts() (list []Doubt) {
 	}
 	if far != nil {
 		list = append(list, Doubt{
-			fmt.Sprintf("OFV by %s is not that of an independent integral, which is closer to the likelihood: most in %s",
-				p.Method, some(far)), false,
+			fmt.Sprintf("OFV by %s is not that of an independent integral, which is closer to the "+
+				"likelihood: most in %s", p.Method, some(far)), false,
 		})
 	}
 	if lost != nil {

@@ -64,7 +64,8 @@ var fit = Block{
 			Doc: "the params and initial values of `over` that are searched on a logarithmic scale, or `all`",
 		},
 		{
-			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam", "saem"}, Default: "auto",
+			Key: "algorithm", Kind: Word, Default: "auto",
+			Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam", "saem"},
 			Doc: "`auto`, the default, takes `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
 				"Newton's method in a trust region) and for other objectives of up to 30 numbers (with exact " +
 				"second derivatives), and `lbfgsb` for more. `adam` is for the weights of networks: many small " +

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/result"
 )
 
-// The integral of every subject is compared with one that was computed in another way, and modes are looked for all over
-// the distribution of its random effects: see population.Inspect.
+// The integral of every subject is compared with one that was computed in another way, and modes are looked for all
+// over the distribution of its random effects: see population.Inspect.
 
 // inspect compares the integrals of all subjects that have one.
 func (l *people) inspect(ctx context.Context, threads int) error {

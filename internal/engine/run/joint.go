@@ -132,7 +132,9 @@ func (j *Joint) Spread(ctx context.Context, subject int, eta []float64) (scale, 
 
 // Likelihood returns the negative log likelihood of a subject's data with random effects, and its derivatives by these
 // and by the variables.
-func (j *Joint) Likelihood(ctx context.Context, subject int, eta []float64) (value float64, gradient []float64, err error) {
+func (j *Joint) Likelihood(
+	ctx context.Context, subject int, eta []float64,
+) (value float64, gradient []float64, err error) {
 	c, err := j.people.subjects[subject].Data(ctx, eta, 1)
 	if err != nil {
 		return 0, nil, err

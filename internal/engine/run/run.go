@@ -71,7 +71,7 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}
-	if r.checkDistributions(&l); l.HasErrors() {
+	if checkDistributions(r, &l); l.HasErrors() {
 		return nil, l.Err()
 	}
 	if setup.CompileAfter != nil {

@@ -38,13 +38,13 @@ func undistributed(e *model.Random, values []float64) string {
 	if ref, is := e.Scale.(*model.Ref); is {
 		matrix = ref.Sym.Name
 	}
-	return fmt.Sprintf("random effects have no density: %s is no matrix of covariances of %s: %s; set it to one that is "+
-		"symmetric and positive definite", matrix, name, why)
+	return fmt.Sprintf("random effects have no density: %s is no matrix of covariances of %s: %s; set it to one that "+
+		"is symmetric and positive definite", matrix, name, why)
 }
 
 // checkDistributions refuses params by which random effects would have no density: all of one experiment alone, and
 // matrices that are not symmetric, which an integral could not tell.
-func (r *Run) checkDistributions(l *diag.List) {
+func checkDistributions(r *Run, l *diag.List) {
 	for _, e := range append(r.model.Checked.Individual, r.model.Checked.Randoms...) {
 		ref, is := e.Scale.(*model.Ref)
 		if !is || ref.Sym.Kind != model.ParamSymbol || r.model.Part {

@@ -42,7 +42,6 @@ func (m Marginal) String() string {
 func setMarginal(s *Settings, v model.SettingValue) string {
 	const usage = "is laplace, focei, foce, fo, agq(n = 5) or imp(n = 1000, seed = 1); with starts = 64, all but fo " +
 		"look for more modes"
-	const mostStarts = 10000
 	m := Marginal{Kind: v.Word}
 	limit := 0.0
 	switch v.Word {
@@ -62,23 +61,32 @@ func setMarginal(s *Settings, v model.SettingValue) string {
 		args = append(args, model.Setting{Key: "n", Value: x})
 	}
 	for _, k := range args {
-		x := k.Value.Number
-		whole := x != nil && *x == math.Floor(*x)
-		switch {
-		case k.Key == "starts" && m.Kind != "fo" && whole && *x >= 0 && *x <= mostStarts:
-			m.Starts = int(*x)
-		case k.Key == "starts" && m.Kind != "fo":
-			return fmt.Sprintf("takes a whole number of starts up to %d", mostStarts)
-		case k.Key == "n" && limit > 0 && whole && *x >= 1 && *x <= limit:
-			m.N = int(*x)
-		case k.Key == "seed" && m.Kind == "imp" && whole && *x >= 0 && *x <= 1<<53:
-			m.Seed = uint64(*x)
-		case k.Key == "n" && limit > 0:
-			return fmt.Sprintf("takes a whole number n from 1 to %g", limit)
-		default:
-			return usage
+		if wrong := m.take(k, limit, usage); wrong != "" {
+			return wrong
 		}
 	}
 	s.Marginal = m
+	return ""
+}
+
+// take reads an argument. n is at most limit, and there is none where that is 0.
+func (m *Marginal) take(k model.Setting, limit float64, usage string) (wrong string) {
+	const mostStarts = 10000
+	x := k.Value.Number
+	whole := x != nil && *x == math.Floor(*x)
+	switch {
+	case k.Key == "starts" && m.Kind != "fo" && whole && *x >= 0 && *x <= mostStarts:
+		m.Starts = int(*x)
+	case k.Key == "starts" && m.Kind != "fo":
+		return fmt.Sprintf("takes a whole number of starts up to %d", mostStarts)
+	case k.Key == "n" && limit > 0 && whole && *x >= 1 && *x <= limit:
+		m.N = int(*x)
+	case k.Key == "seed" && m.Kind == "imp" && whole && *x >= 0 && *x <= 1<<53:
+		m.Seed = uint64(*x)
+	case k.Key == "n" && limit > 0:
+		return fmt.Sprintf("takes a whole number n from 1 to %g", limit)
+	default:
+		return usage
+	}
 	return ""
 }
