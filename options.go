@@ -53,7 +53,8 @@ type Options struct {
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
 
-	only derivatives // are computed, whatever the settings ask for
+	only      derivatives // are computed, whatever the settings ask for
+	integrals bool        // see WithoutIntegrals
 }
 
 // derivatives says up to which order derivatives are computed, with no other runs that check them.
@@ -68,6 +69,12 @@ const (
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
 func (o Options) GradientOnly() Options {
 	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlyFirst
+	return o
+}
+
+// WithoutIntegrals returns o for runs whose integrals over random effects are compared elsewhere.
+func (o Options) WithoutIntegrals() Options {
+	o.integrals = true
 	return o
 }
 
@@ -163,7 +170,7 @@ func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
 func (m *Model) setup(opts Options) run.Setup {
 	s := run.Setup{
 		Sides: true, Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
-		EventLog: opts.EventLog, Progress: opts.Progress,
+		EventLog: opts.EventLog, Progress: opts.Progress, Integrals: opts.integrals,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)
 	for _, x := range m.engine.Experiments {

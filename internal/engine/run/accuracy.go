@@ -300,6 +300,9 @@ func (r checking) checked(ctx context.Context) (*trust.Result, error) {
 	}
 	s.Tell(r.model.Explain, o)
 	r.opinion = o
+	if r.people != nil && r.settings.Trust && !r.setup.Integrals {
+		return s, tellIntegrals(ctx, r.Runner, s)
+	}
 	return s, nil
 }
 

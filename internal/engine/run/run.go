@@ -71,6 +71,9 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}
+	if checkDistributions(r, &l); l.HasErrors() {
+		return nil, l.Err()
+	}
 	if setup.CompileAfter != nil {
 		r.problem.CompileAfter = *setup.CompileAfter
 	}
