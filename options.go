@@ -63,11 +63,20 @@ const (
 	asSet      derivatives = iota // what the settings ask for, checked as they ask for it
 	onlyFirst                     // see GradientOnly
 	onlySecond                    // see SecondOrder
+	onlyNumbers                   // see NumbersOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
 func (o Options) GradientOnly() Options {
 	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlyFirst
+	return o
+}
+
+// NumbersOnly is GradientOnly for runs whose numbers alone are read: results do not tell which derivatives are those of
+// one side.
+func (o Options) NumbersOnly() Options {
+	o = o.GradientOnly()
+	o.only = onlyNumbers
 	return o
 }
 
@@ -213,6 +222,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.only == onlySecond {
 		s.Order = 2
 	}
+	s.Numbers = opts.only == onlyNumbers
 	return s
 }
 

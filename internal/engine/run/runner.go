@@ -494,7 +494,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		out.Log, out.MoreEvents = log, 0
 	}
 	find := r.kinks
-	if r.share > 0 || r.reading.past != nil { // of what a result is compared with, only numbers count
+	if r.share > 0 || r.reading.past != nil || r.settings.Numbers { // of what a result is compared with, too
 		find = nil
 	}
 	rtol := r.settings.Solver.RTol
