@@ -60,10 +60,10 @@ type Options struct {
 type derivatives uint8
 
 const (
-	asSet      derivatives = iota // what the settings ask for, checked as they ask for it
-	onlyFirst                     // see GradientOnly
-	onlySecond                    // see SecondOrder
-	onlyNumbers                   // see NumbersOnly
+	asSet       derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                      // see GradientOnly
+	onlySecond                     // see SecondOrder
+	onlyNumbers                    // see NumbersOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.

@@ -63,8 +63,8 @@ type Settings struct {
 	Mode     string          `key:"sens.mode"` // of sens.Modes, or Auto
 	Order    int             // of the derivatives: 1 or 2; 0 is 1
 	HVP      Vector          // that Hessians are multiplied with
-	Control  Control         `key:"sens.control"`    // whether derivatives take part in error control
-	Trust    bool            `key:"sens.trust"`      // results are compared with those of an independent run
+	Control  Control         `key:"sens.control"` // whether derivatives take part in error control
+	Trust    bool            `key:"sens.trust"`   // results are compared with those of an independent run
 	Numbers  bool            // of results only numbers count, not where derivatives are those of one side
 	Errors   bool            `key:"sens.error"`      // of derivatives are shown
 	SensTol  float64         `key:"solver.sens_tol"` // what the relative accuracy of derivatives must be; 0: not asked
