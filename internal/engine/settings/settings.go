@@ -63,9 +63,8 @@ type Settings struct {
 	Mode     string          `key:"sens.mode"` // of sens.Modes, or Auto
 	Order    int             // of the derivatives: 1 or 2; 0 is 1
 	HVP      Vector          // that Hessians are multiplied with
-	Control  Control         `key:"sens.control"` // whether derivatives take part in error control
-	Trust    bool            `key:"sens.trust"`   // results are compared with those of an independent run
-	Numbers  bool            // of results only numbers count, not where derivatives are those of one side
+	Control  Control         `key:"sens.control"`    // whether derivatives take part in error control
+	Trust    bool            `key:"sens.trust"`      // results are compared with those of an independent run
 	Errors   bool            `key:"sens.error"`      // of derivatives are shown
 	SensTol  float64         `key:"solver.sens_tol"` // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
@@ -84,6 +83,7 @@ type Settings struct {
 // said is what settings say of models of some kinds, and what has no field of its own.
 type said struct {
 	Delayed    bool // the model reads its past
+	Numbers    bool // of results only numbers count, not where derivatives are those of one side
 	Marginal   Marginal
 	rtol, atol tolerances // Solver has them for each state
 	others     []other    // of blocks that Settings knows nothing of

@@ -39,7 +39,7 @@ sample { of = L  over = [v]  draws = 200  method = smc  starts = 1  seed = SEED 
 		t.Logf("seed %d: %s, %d modes, a share of %.2f, evidence %+v, %v", seed+1, r.Status, len(r.Modes), inside,
 			*r.Evidence, messages(r))
 		if len(r.Modes) != 2 || math.Abs(inside-0.42) > 0.1 {
-			t.Errorf("seed %d: %d modes, and the share of the narrow one is %.2f, not 0.42", seed+1, len(r.Modes), inside)
+			t.Errorf("seed %d: %d modes, the narrow one with a share of %.2f, not 0.42", seed+1, len(r.Modes), inside)
 		}
 		if want := 2 * math.Log(2*math.Pi); !(math.Abs(r.Evidence.Log-want) < 4*r.Evidence.Error) {
 			t.Errorf("seed %d: evidence %+v, not %g", seed+1, *r.Evidence, want)
