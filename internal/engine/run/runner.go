@@ -538,7 +538,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	return out, nil
 }
 
-// toldKinks are the kinks that a result tells of; nil where only its numbers count, as where another is compared with it.
+// toldKinks are the kinks that a result tells of; nil where only numbers count, as where another is compared with it.
 func (r *Runner) toldKinks() *system.Kinks {
 	if r.share > 0 || r.reading.past != nil || r.settings.Numbers {
 		return nil
