@@ -61,9 +61,10 @@ type Options struct {
 type derivatives uint8
 
 const (
-	asSet      derivatives = iota // what the settings ask for, checked as they ask for it
-	onlyFirst                     // see GradientOnly
-	onlySecond                    // see SecondOrder
+	asSet       derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                      // see GradientOnly
+	onlySecond                     // see SecondOrder
+	onlyNumbers                    // see NumbersOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
@@ -75,6 +76,14 @@ func (o Options) GradientOnly() Options {
 // WithoutIntegrals returns o for runs whose integrals over random effects are compared elsewhere.
 func (o Options) WithoutIntegrals() Options {
 	o.integrals = true
+	return o
+}
+
+// NumbersOnly is GradientOnly for runs whose numbers alone are read: results do not tell which derivatives are those of
+// one side.
+func (o Options) NumbersOnly() Options {
+	o = o.GradientOnly()
+	o.only = onlyNumbers
 	return o
 }
 
@@ -220,6 +229,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.only == onlySecond {
 		s.Order = 2
 	}
+	s.Numbers = opts.only == onlyNumbers
 	return s
 }
 

@@ -210,7 +210,15 @@ func (r *Run) auto() {
 // set gives the run other values, after those of the Setup that it was made with, and notes them there.
 func (r *Run) set(setup *Setup, set []system.Override) error {
 	var l diag.List
-	pt := r.model.System.NewPoint(append(append([]system.Override(nil), setup.Set...), set...), &l)
+	// The newest assignment of a name takes the place of older ones.
+	all := make([]system.Override, 0, len(setup.Set)+len(set))
+	for _, a := range setup.Set {
+		if !slices.ContainsFunc(set, func(b system.Override) bool { return b.Name == a.Name }) {
+			all = append(all, a)
+		}
+	}
+	all = append(all, set...)
+	pt := r.model.System.NewPoint(all, &l)
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -228,9 +236,7 @@ func (r *Run) set(setup *Setup, set []system.Override) error {
 	if err := r.people.set(set); err != nil {
 		return err
 	}
-	for _, a := range set { // the newest assignment of a name takes the place of older ones
-		setup.Set = append(slices.DeleteFunc(setup.Set, func(b system.Override) bool { return b.Name == a.Name }), a)
-	}
+	setup.Set = all
 	return nil
 }
 
