@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -23,6 +25,10 @@ func TestSeconds(t *testing.T) {
 				continue
 			}
 			n, m, wrong, err := judgeSeconds(c, list)
+			if m > 0 {
+				fmt.Printf("MODEL %s %d %d of %d\n", f.Name, first+uint64(i), m, n)
+				_ = os.WriteFile(fmt.Sprintf("/tmp/strangers/m/%s-%d.ode", strings.ReplaceAll(f.Name, " ", "_"), first+uint64(i)), []byte(c.Text), 0o644)
+			}
 			if numbers, marked = numbers+n, marked+m; err != nil {
 				failed++
 				if *report {
@@ -59,6 +65,11 @@ func judgeSeconds(c Case, list []Second) (numbers, marked int, wrong string, err
 		numbers++
 		if isMarked {
 			marked++
+			if math.Abs(got-x.Truth) <= max(1e-2*math.Abs(x.Truth), 1e-4*x.Size) {
+				fmt.Printf("NEEDLESS %s: %s %s/%s %s got %.3g truth %.3g size %.3g est %.3g rel.off %.2g est/size %.2g\n", c.Family, why(s, x), x.Of, x.Wrt[0].name, x.Wrt[1].name, got, x.Truth, x.Size, off, math.Abs(got-x.Truth)/math.Abs(x.Truth), off/x.Size)
+			} else {
+				fmt.Printf("NEEDED %s: %s\n", c.Family, why(s, x))
+			}
 			continue
 		}
 		most := max(1e-2*math.Abs(x.Truth), 1e-4*x.Size, 4*off) // digits beyond four times the error are not printed
@@ -98,4 +109,32 @@ func second(s *odes.Sensitivities, x Second) (got, off float64, marked bool) {
 		}
 	}
 	return math.NaN(), 0, false
+}
+
+func why(s *odes.Sensitivities, x Second) (y string) {
+	var at [2]int
+	for k, p := range x.Wrt {
+		for _, v := range s.Variables {
+			if v.String() == p.name {
+				at[k] = v.Offset + p.index
+			}
+		}
+	}
+	for i, v := range s.Values {
+		if v.Name == x.Of {
+			k := (i*s.Columns+at[0])*s.Columns + at[1]
+			if v.Trust != odes.Sound {
+				y += "value,"
+			}
+			if s.HessianTrusts != nil && s.HessianTrusts[k] != odes.Sound {
+				y += fmt.Sprintf("hess%d,", s.HessianTrusts[k])
+			}
+			for _, w := range s.Warnings {
+				if w.Level == diag.Warning && (w.Code == odes.CodeTie || w.Code == odes.CodeKink) {
+					y += string(w.Code) + ","
+				}
+			}
+		}
+	}
+	return y
 }
