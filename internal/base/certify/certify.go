@@ -131,8 +131,8 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 		}
 		d := p.whole(s.X, r)
 		take(d)
-		// What is missing: the program was not solved to its end. Rounding leaves slopes that curvature, where it is known,
-		// makes nothing of.
+		// What is missing: the program was not solved to its end. Rounding leaves slopes that curvature, where it is
+		// known, makes nothing of.
 		if missing := math.Max(s.Value-s.Bound, 0); missing*scale > gain && (p.curves == nil || missing > rounding) {
 			gain, radius, step = float64(missing*scale), r, d
 		}

@@ -254,8 +254,8 @@ func TestThresholdsOfModes(t *testing.T) {
 	}
 }
 
-// TestThresholdsNothingMoves has a jump whose argument is a level: it stands at that of another jump, which nothing moves
-// it from.
+// TestThresholdsNothingMoves has a jump whose argument is a level: it stands at that of another jump, which nothing
+// moves it from.
 func TestThresholdsNothingMoves(t *testing.T) {
 	warnsOfKink(t, "mod(floor(t/b), 2)", `time t from 0 to 0.008
 param a = 1, b = 0.01455, u = 0.004947

@@ -32,7 +32,8 @@ func TestSeconds(t *testing.T) {
 			n, wrong, err := judgeSeconds(c, list)
 			numbers, marked, needless = numbers+n.all, marked+n.marked, needless+n.needless
 			if *report && n.needless > 0 {
-				t.Logf("seed %d: %d of %d are right, but marked\n%s", first+uint64(i), n.needless, n.all, indent(c.Text))
+				t.Logf("seed %d: %d of %d are right, but marked\n%s", first+uint64(i), n.needless, n.all,
+					indent(c.Text))
 			}
 			if err != nil {
 				failed++
