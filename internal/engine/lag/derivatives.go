@@ -25,7 +25,10 @@ func (x *Worker) EnterPush(dd []float64) {
 }
 
 // StartPush implements solvers.TangentSystem.
-func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) { x.w.StartPush(t0, td, yd, dd) }
+func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) {
+	x.td0 = append(x.td0[:0], td...)
+	x.w.StartPush(t0, td, yd, dd)
+}
 
 // Begins implements sens.PastPusher.
 func (x *Worker) Begins(yd []float64) {
@@ -149,6 +152,7 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 func (x *Worker) Begin(rows [][]float64) {
 	clear(x.db)
 	clear(x.yb0)
+	clear(x.until)
 	for _, v := range x.held {
 		clear(v)
 	}

@@ -60,6 +60,7 @@ type Record struct {
 	start  float64
 	steps  []solvers.Step
 	gaps   []gap
+	ends   ends
 
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   stops
@@ -103,6 +104,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
+	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
@@ -172,19 +174,20 @@ func (r *Record) follow(t float64, order int) {
 	}
 	for i, tau := range r.tau {
 		if tau == tau {
-			r.stops.enter(i, tau, stop{t + tau, order})
+			r.stops.enter(i, tau, stop{t + tau, order, len(r.steps) - 1})
 		}
 	}
 }
 
-// next returns the next stop behind t.
+// next returns the next stop behind t. Those up to t are what the last step ended at.
 func (r *Record) next(t float64) float64 {
 	for {
 		s := r.stops.first(r.tau)
 		if !(s.t <= t+near(t, t-r.start)) {
 			return s.t
 		}
-		r.stops.drop(s, r.tau)
+		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
+		r.ends.close(len(r.steps) - 1)
 		r.follow(s.t, s.order)
 	}
 }

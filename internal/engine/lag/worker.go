@@ -23,6 +23,7 @@ type Worker struct {
 	from, till float64 // of the step that is evaluated
 	mid        float64 // of it
 	later      bool    // at a jump, what is behind it is read
+	bends      bool    // steps follow what comes back of the past
 	d          []float64
 
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
@@ -41,6 +42,7 @@ type tangents struct {
 	sets [][]float64 // of the discretes, by the gap that set them and the start first
 	xd   []float64
 	td   []float64
+	td0  []float64 // of the start
 }
 
 // keptTangent are the tangents of a step.
@@ -54,8 +56,9 @@ type cotangents struct {
 	db    []float64   // of delays
 	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds []*solvers.Seeds
-	yb0   []float64   // of the initial state
-	times [][]float64 // of jumps
+	yb0   []float64         // of the initial state
+	times [][]float64       // of jumps
+	until map[int][]float64 // of ends of steps that others follow
 	xb    []float64
 	sb    []float64
 }
@@ -111,30 +114,41 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 }
 
 // Made implements solvers.Lagged.
-func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
+func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
 	first := r.stops.first(r.tau)
-	if broke = first.t <= s.T1+near(s.T1, s.T1-r.start); broke {
+	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
+	if broke {
 		r.parts(s.T1, false, first.order)
+		r.next(s.T1)
 	}
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
 		r.parts(s.T1, false, 2)
 		r.follow(s.T1, 2)
 	}
-	if broke = broke || crossed; err != nil {
-		return broke, err
+	if broke || crossed {
+		how = solvers.BrokeRates
 	}
-	return broke, x.conditions(s.T1, s.Y1)
+	if err != nil || !turns(x, s.T1, s.Y1) {
+		return how, err
+	}
+	at := r.ends.of(len(r.steps) - 1)
+	if e.Kind != solvers.EndFree || at < 0 {
+		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes as a jump of a state comes back " +
+			"after the delay, at the time of something else; move one of the two"}
+	}
+	r.ends.list[at].turns = true
+	return solvers.BrokeConditions, nil
 }
 
-// conditions returns an error if what is read jumps at t, and a condition of an event or a mode with it: that would
-// happen at a time which no root tells.
-func (x *Worker) conditions(t float64, y []float64) error {
+// turns reports whether what is read jumps at t, and a condition of an event or a mode with it: that happens at a time
+// which no root tells.
+func turns(x *Worker, t float64, y []float64) bool {
 	if len(leapsAt(x, t)) == 0 {
-		return nil
+		return false
 	}
 	guards := x.w.Guards()
 	var truth [2][]bool
@@ -145,13 +159,7 @@ func (x *Worker) conditions(t float64, y []float64) error {
 		x.GuardValues(t, y, make([]float64, len(guards)), truth[side])
 	}
 	x.mid, x.later = mid, later
-	for i := range guards {
-		if truth[0][i] != truth[1][i] {
-			return &Error{T: t, Lag: x.rec.spans[0], Message: "a condition changes as a jump of a state comes back " +
-				"after the delay, and such a time is not found yet; the jump was one delay earlier"}
-		}
-	}
-	return nil
+	return !slices.Equal(truth[0], truth[1])
 }
 
 // Marked implements solvers.Lagged.
