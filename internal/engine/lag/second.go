@@ -109,7 +109,9 @@ func (x *Second) extended(t, y solvers.Dual) solvers.Dual {
 }
 
 // some returns the first n elements of a.
-func (x *Second) some(a solvers.Dual, n int) solvers.Dual { return solvers.Dual{X: a.X[:n], D: a.D[:n*x.l]} }
+func (x *Second) some(a solvers.Dual, n int) solvers.Dual {
+	return solvers.Dual{X: a.X[:n], D: a.D[:n*x.l]}
+}
 
 // PullPush implements solvers.SecondField.
 func (x *Second) PullPush(t, y, kb, yb, tb solvers.Dual) {
