@@ -61,6 +61,7 @@ type Record struct {
 	steps  []solvers.Step
 	gaps   []gap
 	ends   ends
+	window window
 
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   stops
@@ -102,6 +103,7 @@ func NewRecord(m *model.Model) *Record {
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
+	r.window.spare = append(r.window.spare, r.steps...)
 	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
@@ -206,11 +208,8 @@ func (r *Record) longest() (least float64, delay int) {
 
 // made keeps a step.
 func (r *Record) made(s *solvers.Step) {
-	k := append([]float64(nil), s.K...)
-	r.steps = append(r.steps, solvers.Step{
-		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true, K: k,
-		Y0: append([]float64(nil), s.Y0...), Y1: append([]float64(nil), s.Y1...),
-	})
+	r.forget(s.T)
+	r.steps = append(r.steps, r.window.kept(s))
 }
 
 // parts notes that the record has a gap at t, behind the last step.

@@ -53,7 +53,8 @@ func (x *Second) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 	for _, c := range e.causes[e.list[at].first:e.list[at].till] {
 		causePush(x.Worker, c, td)
 		for j, v := range td {
-			if own := d.T0[j] + d.H[j]; !(math.Abs(v-own) <= float64(1e-9*max(math.Abs(v), math.Abs(own)))) {
+			own, by := d.T0[j]+d.H[j], x.dd[x.rec.delays[c.delay].at*x.l+j]
+			if !(math.Abs(v-own) <= float64(1e-9*max(math.Abs(v-by)+math.Abs(by), math.Abs(own)))) {
 				x.apartAt = s.T1
 			}
 		}
