@@ -270,6 +270,9 @@ func (r *Record) nothing(from, to int) bool {
 // region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
 // gap, later decides.
 func (r *Record) region(u float64, later bool) int {
+	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-near(u, u-r.start) { // the usual case
+		return n
+	}
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
 	// Gaps before i are earlier than u, but for rounding.
 	if i < len(r.gaps) && later && r.gaps[i].t <= u+near(u, u-r.start) {
@@ -281,8 +284,9 @@ func (r *Record) region(u float64, later bool) int {
 	return i - 1
 }
 
-// at returns the step of a region that holds s, and where in it; -1 for the initial state.
-func (r *Record) at(region int, s float64) (step int, theta float64) {
+// at returns the step of a region that holds s, and where in it; -1 for the initial state. It looks first where the
+// last reading was, at the step last, which it sets.
+func (r *Record) at(region int, s float64, last *int) (step int, theta float64) {
 	if region < 0 {
 		return -1, 0
 	}
@@ -293,9 +297,23 @@ func (r *Record) at(region int, s float64) (step int, theta float64) {
 	if hi < lo {
 		return max(lo-1, -1), 1
 	}
-	begins := func(x solvers.Step, s float64) int { return cmp.Compare(x.T, s) }
-	i, _ := slices.BinarySearchFunc(r.steps[lo:hi+1], s, begins)
-	i = min(max(lo+i-1, lo), hi)
+	holds := func(i int) bool {
+		return i >= lo && i <= hi && r.steps[i].T < s && (i == hi || !(r.steps[i+1].T < s))
+	}
+	i := *last
+	for range 2 {
+		if holds(i) {
+			break
+		}
+		i++
+	}
+	if !holds(i) {
+		i = *last - 1
+	}
+	if !holds(i) {
+		i = max(lo+sort.Search(hi+1-lo, func(i int) bool { return !(r.steps[lo+i].T < s) })-1, lo)
+	}
+	*last = i
 	for i < hi && r.steps[i].H == 0 {
 		i++
 	}

@@ -23,9 +23,15 @@ func (w *window) kept(s *solvers.Step) (own solvers.Step) {
 		own = w.spare[n-1]
 		w.spare = w.spare[:n-1]
 	}
+	n, k := len(s.Y0), len(s.K)
+	room := own.K[:0] // for all of them
+	if cap(room) < k+2*n {
+		room = make([]float64, 0, k+2*n)
+	}
+	room = append(append(append(room, s.K...), s.Y0...), s.Y1...)
 	return solvers.Step{
 		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true,
-		K: append(own.K[:0], s.K...), Y0: append(own.Y0[:0], s.Y0...), Y1: append(own.Y1[:0], s.Y1...),
+		K: room[:k], Y0: room[k : k+n : k+n], Y1: room[k+n:],
 	}
 }
 

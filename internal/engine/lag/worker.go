@@ -26,6 +26,7 @@ type Worker struct {
 	bends      bool    // steps follow what comes back of the past
 	d          []float64
 
+	last                    []int     // the step that each delay read last
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
@@ -71,6 +72,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x := &Worker{
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
+		last: make([]int, len(rec.delays)),
 	}
 	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
@@ -211,7 +213,7 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 		return locateMoving(x, i, t)
 	}
 	tau := x.tau[i]
-	step, theta = x.rec.at(regionOf(x, i), t-tau)
+	step, theta = x.rec.at(regionOf(x, i), t-tau, &x.last[i])
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
 		return before(x, step, t-tau) // rounding alone has it read what it makes
 	}
