@@ -23,6 +23,7 @@ type Worker struct {
 	from, till float64 // of the step that is evaluated
 	mid        float64 // of it
 	later      bool    // at a jump, what is behind it is read
+	leapt      []bool  // delays that read behind a jump where others do not; nil for none
 	bends      bool    // steps follow what comes back of the past
 	d          []float64
 
@@ -171,6 +172,11 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 	}
 	switch m.Kind {
 	case solvers.MarkFire:
+		if m.Caused {
+			if err := caused(x, m); err != nil {
+				return err
+			}
+		}
 		jump := !slices.Equal(m.Ym, m.Yp) || x.rec.changes(m.Dm, m.Dp)
 		order := 0
 		if !jump {
@@ -185,6 +191,25 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 		x.rec.follow(m.T, 1)
 	}
 	return nil
+}
+
+// caused returns an error if the body of an event that a jump has caused reads that jump: its value there has two sides.
+func caused(x *Worker, m *solvers.Mark) error {
+	if len(leapsAt(x, m.T)) == 0 {
+		return nil
+	}
+	mid, later := x.mid, x.later
+	x.mid, x.later = m.T, true
+	yp, dp := make([]float64, len(m.Yp)), make([]float64, len(m.Dp))
+	x.w.Enter(m.Dm, m.Mm)
+	x.w.Affect(m.Firing, m.T, x.extend(m.T, m.Ym, x.y), m.Dm, yp, dp)
+	x.w.Enter(m.Dp, m.Mp)
+	x.mid, x.later = mid, later
+	if slices.Equal(yp, m.Yp) && slices.Equal(dp, m.Dp) {
+		return nil
+	}
+	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes back " +
+		"reads what jumps; read it a little later, at another event"}
 }
 
 // Enter implements solvers.System.
@@ -204,7 +229,7 @@ func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
-	return x.rec.region(x.mid-x.tau[i], x.later)
+	return x.rec.region(x.mid-x.tau[i], x.later || x.leapt != nil && x.leapt[i])
 }
 
 // locate returns the step that delay i reads at t, and where in it.
