@@ -31,8 +31,11 @@ const (
 	BrokeConditions // of an event or a mode
 )
 
-// comesBack has happen what a jump that came back of the past has made true, at the end of the last step.
-func comesBack(s *Solver) error {
+// passes accepts the trial step, at whose end nothing happens but what a jump makes true that comes back of the past.
+func passes(s *Solver) error {
+	if err := s.accept(End{}); err != nil || !s.sight.turned {
+		return err
+	}
 	s.sight.lagged.Over(s.t, s.t)
 	s.newGroup()
 	if err := s.rearm(); err != nil {

@@ -49,7 +49,6 @@ type Solver struct {
 	count    int     // the steps since then
 	done     bool
 	tiedTo   bool // the present time is that of a fixed instant
-	cameBack bool // a condition changed there as a jump came back
 	lastTime float64
 
 	inner     []int  // sites within the trial step
@@ -523,10 +522,7 @@ func (s *Solver) step() error {
 		return s.meet(true)
 	}
 	s.within(false)
-	if err := s.accept(End{}); err != nil || !s.cameBack {
-		return err
-	}
-	return comesBack(s)
+	return passes(s)
 }
 
 // within takes the sites that lie in the trial step. Where something happens at its end, those there are left.
@@ -596,7 +592,7 @@ func (s *Solver) accept(e End) error {
 	if broke > BrokeNothing {
 		f = nil
 	}
-	s.cameBack = broke == BrokeConditions
+	s.sight.turned = broke == BrokeConditions
 	s.fresh = f != nil
 	s.advance(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed

@@ -213,7 +213,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 			continue
 		}
 		clear(x.sb)
-		x.statePull(step, theta)
+		statePull(x, step, theta)
 		db := x.db
 		if from.moves {
 			db, moved = x.taub, true
@@ -248,7 +248,7 @@ func unhold(x *Worker, gap int) {
 
 // statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
 // time to x.sb.
-func (x *Worker) statePull(step int, theta float64) {
+func statePull(x *Worker, step int, theta float64) {
 	switch r := x.rec; {
 	case step < 0:
 		for i, v := range x.xb {

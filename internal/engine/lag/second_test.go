@@ -161,7 +161,8 @@ func TestRandomSecond(t *testing.T) {
 			var cross [2][6]float64 // by h, and by 2 h
 			for k := range cross {
 				e := float64(k+1) * h
-				for _, x := range []struct{ by, along, sign float64 }{{e, e, 1}, {e, -e, -1}, {-e, e, -1}, {-e, -e, 1}} {
+				type corner struct{ by, along, sign float64 }
+				for _, x := range []corner{{e, e, 1}, {e, -e, -1}, {-e, e, -1}, {-e, -e, 1}} {
 					for o, psi := range moved(i, x.by, x.along) {
 						cross[k][o] += x.sign * psi / (4 * e * e)
 					}

@@ -23,17 +23,22 @@ type Worker struct {
 	from, till float64 // of the step that is evaluated
 	mid        float64 // of it
 	later      bool    // at a jump, what is behind it is read
-	leapt      []bool  // delays that read behind a jump where others do not; nil for none
-	bends      bool    // steps follow what comes back of the past
 	d          []float64
 
-	last                    []int     // the step that each delay read last
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
+	reader
 	tangents
 	cotangents
 	mover
+}
+
+// reader is how a Worker reads.
+type reader struct {
+	last  []int  // the step that each delay read last
+	leapt []bool // delays that read behind a jump where others do not; nil for none
+	bends bool   // steps follow what comes back of the past
 }
 
 // tangents are those that a sweep forwards keeps.
@@ -73,7 +78,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x := &Worker{
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
-		last: make([]int, len(rec.delays)),
+		reader: reader{last: make([]int, len(rec.delays))},
 	}
 	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
@@ -193,7 +198,7 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 	return nil
 }
 
-// caused returns an error if the body of an event that a jump has caused reads that jump: its value there has two sides.
+// caused returns an error if the body of an event that a jump has caused reads that jump, which has two sides there.
 func caused(x *Worker, m *solvers.Mark) error {
 	if len(leapsAt(x, m.T)) == 0 {
 		return nil
@@ -208,8 +213,8 @@ func caused(x *Worker, m *solvers.Mark) error {
 	if slices.Equal(yp, m.Yp) && slices.Equal(dp, m.Dp) {
 		return nil
 	}
-	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes back " +
-		"reads what jumps; read it a little later, at another event"}
+	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes " +
+		"back reads what jumps; read it a little later, at another event"}
 }
 
 // Enter implements solvers.System.

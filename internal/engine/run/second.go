@@ -55,9 +55,10 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if !r.wantsSecond() {
 		return
 	}
-	if lags := r.model.Checked.Lags; len(model.MovingDelays(lags)) > 0 || r.reading.past != nil && r.model.System.Settles() {
-		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with delays that move with time "+
-			"or states, nor with steady states of models with delays; ask for first ones")
+	lags := r.model.Checked.Lags
+	if len(model.MovingDelays(lags)) > 0 || r.reading.past != nil && r.model.System.Settles() {
+		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with delays that move with "+
+			"time or states, nor with steady states of models with delays; ask for first ones")
 		return
 	}
 	r.setup.Sides = false // also for runs that repeat this one: sides know nothing of second derivatives
