@@ -15,11 +15,21 @@ type Lagged interface {
 	Next(t, fixed, least float64) (longest, stop float64, err error)
 	// Cut returns whether the trial step tr, which is accurate enough, is made again: of length h, or as it is for 0.
 	Cut(tr *Step) (h float64, again bool)
-	// Made takes an accepted step with its end and all rows. It reports whether the rates may be others behind it.
-	Made(s *Step, e End) (broke bool, err error)
+	// Made takes an accepted step with its end and all rows. It reports what may be other behind it.
+	Made(s *Step, e End) (Broke, error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
 }
+
+// Broke is what changes where a jump comes back of the past.
+type Broke uint8
+
+// The kinds of Broke; a condition changes with rates only.
+const (
+	BrokeNothing Broke = iota
+	BrokeRates
+	BrokeConditions // of an event or a mode
+)
 
 // Remembering is a Method whose steps a Lagged system can read later.
 type Remembering interface {
@@ -45,23 +55,23 @@ func (s *Spec) Remembers() bool {
 	})
 }
 
-// maker returns the method that made s, a Remembering one.
-func maker(m Method, s *Step) Remembering {
+// MakerOf returns the method that made s: m, or one of its members.
+func MakerOf(m Method, s *Step) Method {
 	if c, ok := m.(*switching); ok {
-		m = c.members[s.Member]
+		return c.members[s.Member]
 	}
-	return m.(Remembering)
+	return m
 }
 
 // Tangents returns the tangents of the rows of K of the last Push of m, of s with d. They are overwritten later.
 func Tangents(m Method, f TangentField, s *Step, d *StepTangent) []float64 {
-	return maker(m, s).StageTangents(f, s, d)
+	return MakerOf(m, s).(Remembering).StageTangents(f, s, d)
 }
 
 // RecallPush is InterpolatePush of a step of m of which Tangents returned kd, when others have been pushed meanwhile.
 func RecallPush(m Method, s *Step, d *StepTangent, theta float64, kd, td, yd []float64) {
-	maker(m, s).RecallPush(s, d, theta, kd, td, yd)
+	MakerOf(m, s).(Remembering).RecallPush(s, d, theta, kd, td, yd)
 }
 
 // SeedsOf returns what InterpolatePull of m keeps for the Pull of s. Who takes it makes Sown false.
-func SeedsOf(m Method, s *Step) *Seeds { return maker(m, s).DenseSeeds() }
+func SeedsOf(m Method, s *Step) *Seeds { return MakerOf(m, s).(Remembering).DenseSeeds() }

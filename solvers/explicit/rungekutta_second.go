@@ -147,3 +147,8 @@ func (r *rungeKutta) InterpolatePullPush(
 	g.stages(r, f, s, d, true)
 	r.SowDual(&g.Duals, s, d, theta, td, g.kd, w, tb)
 }
+
+// SecondSpace returns what the method has for second derivatives, and the number of rows of K.
+func (r *rungeKutta) SecondSpace() (of *stages.Space, g *stages.Duals, rows int) {
+	return &r.Space, &r.readySecond().Duals, len(r.a)
+}

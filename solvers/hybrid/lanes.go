@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/lanes"
 	"odes.dev/odes/solvers/matrices"
@@ -158,8 +160,8 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
 	l.moves = slices.ContainsFunc(solvers, (*Solver).moves) || l.use.Own || l.use.Forth && l.members[0].rows.Timed
 	l.jumps = slices.ContainsFunc(solvers, (*Solver).jumps)
-	if sizes := solvers[0].tol.sizes; sizes != nil {
-		l.per = sizes.Per()
+	if by := solvers[0].tol.sizes; by != nil {
+		l.per = by.Per()
 	}
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
@@ -312,7 +314,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 	}
 	l.factors(member, &overall, &factors)
-	done := l.stride(member, block, &overall, &factors)
+	done := l.stride(member, block, &overall, &factors, from)
 	if done == allLanes {
 		l.carry(r, block, next, true)
 		return
@@ -388,9 +390,11 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 // began; all tells that none is such.
 func (l *Lanes) carry(r *lanes.Rows, block, next []float64, all bool) {
 	n := r.N * lanes.Count
-	y0, y1 := next[r.Y0*lanes.Count:][:n], block[r.Y1*lanes.Count:]
-	copy(y0, y1[:n])
-	l.tolerances(r, block, next)
+	copy(next[r.Y0*lanes.Count:][:n], block[r.Y1*lanes.Count:])
+	if r.Abs > 0 {
+		from, y := block[r.Abs*lanes.Count:][:n], block[r.Y1*lanes.Count:][:n]
+		sizes.Side(next[r.Abs*lanes.Count:], from, y, block[r.Mask*lanes.Count:][:lanes.Count], l.per)
+	}
 	w := 0
 	if r.FSAL {
 		w = r.W * lanes.Count
@@ -409,19 +413,33 @@ func (l *Lanes) carry(r *lanes.Rows, block, next []float64, all bool) {
 	}
 }
 
-// factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
-// time would be waiting for polynomials; these do not depend on one another.
+// factors writes by how much the controller of each lane would have its step longer, where that is a filter: of all
+// lanes at once, unless lengths count as well.
 func (l *Lanes) factors(member int, norms, f *[lanes.Count]float64) {
-	for i := range f {
-		f[i] = elem.QuickLog2(leastError(norms[i]))
-	}
-	for i := range f {
-		if a := &l.lanes[i]; a.in(member) && a.filter != nil {
-			f[i] = a.filter.power(a.s.trial.H, norms[i], f[i])
+	var e, beta, last, before [lanes.Count]float64
+	var of filter // the same in all lanes
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		if !a.in(member) || a.filter == nil {
+			continue
 		}
+		c := a.filter
+		if c.rule.Alpha != [2]float64{} {
+			f[i] = elem.QuickExp2(c.power(a.s.trial.H, norms[i], elem.QuickLog2(leastError(norms[i]))))
+			continue
+		}
+		of.k, of.safe, of.rule.Beta = c.k, c.safe, c.rule.Beta
+		beta[i], last[i], before[i] = c.beta(), c.err[0], c.err[1]
 	}
-	for i := range f {
-		f[i] = elem.QuickExp2(f[i])
+	if of.k == 0 {
+		return
+	}
+	b := &of.rule.Beta
+	simd.Control(f[:], e[:], norms[:], beta[:], last[:], before[:], b[1], b[2], of.safe, of.k)
+	for i := range l.lanes {
+		if a := &l.lanes[i]; a.in(member) && !(norms[i] > 1) {
+			a.filter.now = [2]float64{e[i]}
+		}
 	}
 }
 

@@ -234,23 +234,3 @@ func (a *lane) giveTolerances() {
 		lanes.Scatter(a.block[a.rows.Abs*lanes.Count:], sizes.Abs)
 	}
 }
-
-// tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted.
-func (l *Lanes) tolerances(r *lanes.Rows, block, next []float64) {
-	if r.Abs == 0 {
-		return
-	}
-	mask := (*[lanes.Count]float64)(block[r.Mask*lanes.Count:])
-	for i := range r.N {
-		was := (*[lanes.Count]float64)(block[(r.Abs+i)*lanes.Count:])
-		now := (*[lanes.Count]float64)(next[(r.Abs+i)*lanes.Count:])
-		y1 := (*[lanes.Count]float64)(block[(r.Y1+i)*lanes.Count:])
-		per := l.per[i]
-		for k, abs := range was {
-			if x := math.Abs(float64(per * y1[k])); mask[k] != 0 && x > abs {
-				abs = x
-			}
-			now[k] = abs
-		}
-	}
-}

@@ -570,7 +570,7 @@ func (s *Solver) step() error {
 		return s.meet(true)
 	}
 	s.within(false)
-	return s.accept(solvers.End{})
+	return passes(s)
 }
 
 // within takes the sites that lie in the trial step. Where something happens at its end, those there are left.
@@ -610,7 +610,7 @@ func (s *Solver) accept(e solvers.End) error {
 	tr := s.trial
 	s.again = false
 	s.stats.Made[s.member]++
-	broke := false
+	broke := solvers.BrokeNothing
 	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
 		var err error
 		if broke, err = s.sight.lagged.Made(tr, e); err != nil {
@@ -633,13 +633,14 @@ func (s *Solver) accept(e solvers.End) error {
 	s.integrals.add(tr)
 	s.tol.accepted(s, tr)
 	s.t = tr.T1
-	if s.count++; e.Kind != solvers.EndFree || s.cut > 0 || broke {
+	if s.count++; e.Kind != solvers.EndFree || s.cut > 0 || broke > solvers.BrokeNothing {
 		s.anchor, s.count, s.cut = s.t, 0, 0
 	}
 	f := s.slope(tr)
-	if broke {
+	if broke > solvers.BrokeNothing {
 		f = nil
 	}
+	s.sight.turned = broke == solvers.BrokeConditions
 	s.fresh = f != nil
 	s.advance(tr, f)
 	s.tiedTo = e.Kind == solvers.EndClip && s.sched.list[e.Index].Fixed

@@ -452,3 +452,27 @@ func evals(i *solvers.Info, reuse bool) int {
 	}
 	return n
 }
+
+// passes accepts the trial step, at whose end nothing happens but what a jump makes true that comes back of the past.
+func passes(s *Solver) error {
+	if err := s.accept(solvers.End{}); err != nil || !s.sight.turned {
+		return err
+	}
+	s.sight.lagged.Over(s.t, s.t)
+	s.newGroup()
+	if err := s.rearm(); err != nil {
+		return err
+	}
+	for i := range s.guards { // Choose is still to make it false
+		if g := &s.guards[i]; g.Event < 0 && !g.Watch && !g.Kink && s.truth[i] {
+			s.starting = append(s.starting, i)
+		}
+	}
+	for _, m := range s.wave {
+		s.starting = append(s.starting, m.guard)
+	}
+	if len(s.starting) == 0 {
+		return nil
+	}
+	return s.meet(false)
+}

@@ -262,9 +262,9 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 	return into
 }
 
-// moversOf tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
+// Movers tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
 // are named.
-func (w *Worker) moversOf(names []tapec.Name, variables []Variable, columns int) []bool {
+func (w *Worker) Movers(names []tapec.Name, variables []Variable, columns int) []bool {
 	out := make([]bool, columns)
 	x := w.separation(nil)
 	x.followAll(names)
@@ -277,5 +277,5 @@ func (w *Worker) moversOf(names []tapec.Name, variables []Variable, columns int)
 // Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
 // reads depends on them in the course of the run.
 func (w *Worker) Reaches(i int, variables []Variable, columns int) []bool {
-	return w.moversOf(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
+	return w.Movers(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
 }

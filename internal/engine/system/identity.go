@@ -38,11 +38,35 @@ func (s *serving) begin(w *Worker, p *Problem) {
 	s.identity = s.own
 }
 
+// Seat is what a worker takes over from another one whose runs it makes.
+type Seat struct {
+	identity
+	p []float64 // the params
+}
+
+// SeatOf returns the seat of a worker. It stays what it is.
+func SeatOf(w *Worker) Seat { return Seat{w.own, w.own.problem.Point.p} }
+
+// Near reads what a run by the seat takes up, so that the processor fetches it while nothing waits for it.
+func (s *Seat) Near() (sum int) {
+	pt := s.problem.Point
+	sum = pt.version + len(pt.cut) + len(pt.moved) + s.times.version + len(s.problem.Rows)
+	if len(s.p) > 0 && s.p[0] > 0 {
+		sum++
+	}
+	for _, row := range s.data {
+		if len(row) > 0 && row[0] > 0 {
+			sum++
+		}
+	}
+	return sum
+}
+
 // Serve has a worker make the runs of another one, whose problem is the same as its own, until it serves itself
 // again. What one worker does for many problems, the processor has at hand.
-func Serve(w, of *Worker) {
-	w.identity = of.own
-	p := w.problem.Point.p
+func Serve(w *Worker, of *Seat) {
+	w.identity = of.identity
+	p := of.p
 	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
 	w.version = -1
 	for _, c := range w.byParams {

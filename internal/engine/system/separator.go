@@ -67,7 +67,7 @@ func (m *Model) assigns(discrete string) bool {
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
 func (w *Worker) moves(e *model.Event, seen []*model.Symbol) bool {
-	if e.When != nil || e.Crossing != nil {
+	if e.Guarded() {
 		return true
 	}
 	const fixed = model.UsesTime | model.UsesDiscrete

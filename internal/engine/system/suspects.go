@@ -97,7 +97,7 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	}
 	w := &Worker{model: x.kinks.model, serving: serving{identity: identity{problem: x.kinks.problem}}}
 	s := sets.New(x.columns)
-	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
+	for i, moves := range w.Movers([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {
 			s.Add(i)
 		}

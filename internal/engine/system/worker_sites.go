@@ -257,6 +257,7 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 type carrying struct {
 	numbers  []int  // of the functionals, in ascending order
 	elements []bool // [F]
+	all      bool   // all elements have
 }
 
 // carry notes which functionals have cotangents.
@@ -265,9 +266,10 @@ func (w *Worker) carry(fb []float64) {
 	if c.elements == nil {
 		c.elements = make([]bool, w.kit.layout.nF)
 	}
-	c.numbers = c.numbers[:0]
+	c.numbers, c.all = c.numbers[:0], true
 	for j := range c.elements {
 		c.elements[j] = slices.ContainsFunc(fb[j*w.lanes:(j+1)*w.lanes], func(x float64) bool { return x != 0 })
+		c.all = c.all && c.elements[j]
 		if k := w.model.FunctionalAt(j); c.elements[j] && (len(c.numbers) == 0 || c.numbers[len(c.numbers)-1] != k) {
 			c.numbers = append(c.numbers, k)
 		}
@@ -283,7 +285,8 @@ func (w *Worker) Pulls(s *sens.Site) bool {
 	case sens.SiteEvent:
 		return w.carries(w.model.atEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
 	case sens.SiteTime:
-		return w.carries(w.model.atTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
+		list := w.model.atTimes[w.model.Compiled.InstantList[s.Index].Group]
+		return c.all && len(list) > 0 || w.carries(list, func(k int) bool {
 			slot, ok := w.alone(&w.model.Compiled.Functionals[k], s)
 			return !ok || c.elements[slot]
 		})
