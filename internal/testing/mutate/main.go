@@ -2,7 +2,7 @@
 // as < for <=, and runs the tests on each. A change that they pass is a survivor: a test is missing, or the change
 // makes no difference. The tree is not touched. It is run by hand, from the root of the module:
 //
-//	go run ./internal/testing/mutate -n 60 ./solvers guards.go locate.go
+//	go run ./internal/testing/mutate -n 60 ./solvers/hybrid guards.go locate.go
 //
 // The sample depends on the seed and the text of the files alone.
 package main
