@@ -67,7 +67,7 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	for _, o := range r.objectives {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}
-	r.problem = m.System.Problem(point, rows, m.System.PeaksOf(goals))
+	r.problem = system.NewProblem(m.System, point, rows, m.System.PeaksOf(goals))
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}

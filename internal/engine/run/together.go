@@ -332,7 +332,7 @@ func (r lanePart) served(part int) *served {
 	if err != nil {
 		return nil
 	}
-	out.Served = &system.Served{Problem: r.problem, Values: values, Slopes: slopes}
+	out.Served = &system.Served{Task: &r.problem.Task, Values: values, Slopes: slopes}
 	out.workers = []*system.Worker{r.worker, derivatives}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 func workerOf(t *testing.T, text string) (*system.Worker, []float64) {
 	t.Helper()
 	m := modelOf(t, text)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	k, err := p.Kit(1, system.Values, false)
 	if err != nil {
 		t.Fatal(err)

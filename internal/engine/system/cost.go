@@ -21,7 +21,7 @@ const (
 
 // AdjointCost estimates the nanoseconds that sweeps with the transposes of k take for one stage of a
 // step. It counts in programs and reads no clock, so that it is the same on every machine.
-func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
+func (p *Task) AdjointCost(k *Kit, sweeps int) float64 {
 	l := p.Model.layout
 	at := backStage
 	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
@@ -32,11 +32,11 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
-// Prices implements solvers.Priced, by counting.
-func (w *Worker) Prices() (rates, jacobian float64) {
+// Prices returns what the rates and their Jacobian take, by counting; see solvers.Priced.
+func (k *Kit) Prices() (rates, jacobian float64) {
 	const call = 20
-	rates = call + cost(w.kit.value.Get(tapec.PartRates), forthInstr, forthFlop)
-	if j := w.kit.value.Get(tapec.PartJacobian); j != nil {
+	rates = call + cost(k.value.Get(tapec.PartRates), forthInstr, forthFlop)
+	if j := k.value.Get(tapec.PartJacobian); j != nil {
 		jacobian = call + cost(j, forthInstr, forthFlop)
 	}
 	return rates, jacobian
@@ -44,18 +44,18 @@ func (w *Worker) Prices() (rates, jacobian float64) {
 
 // TangentCost estimates the nanoseconds that sweeps with the tangents of k take for one stage of a
 // step, by counting.
-func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
+func (p *Task) TangentCost(k *Kit, sweeps int) float64 {
 	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) +
 		float64(forthSum*p.sums(k.lanes)) + p.onceAStep(cost(k.push.Get(tapec.PartJacobian), forthInstr, forthFlop))
 	return float64(float64(sweeps) * at)
 }
 
 // onceAStep returns a stage's part of what is done once a step.
-func (p *Problem) onceAStep(cost float64) float64 { return cost / float64(max(p.StepStages, 1)) }
+func (p *Task) onceAStep(cost float64) float64 { return cost / float64(max(p.StepStages, 1)) }
 
 // sums estimates the operations of the method's own sums at a stage: on average they run over half of
 // the stages.
-func (p *Problem) sums(lanes int) float64 {
+func (p *Task) sums(lanes int) float64 {
 	return float64(2 * (p.StepStages + 2) * p.Model.layout.nY * lanes)
 }
 

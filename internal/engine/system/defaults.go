@@ -99,7 +99,7 @@ type used struct {
 
 // Chain returns the chain of the problem's active params. With second it can also take tangents along
 // (PullPush).
-func (p *Problem) Chain(second bool) (*Chain, error) {
+func (p *Task) Chain(second bool) (*Chain, error) {
 	m, pt, columns := p.Model, p.Point, p.plan.columns
 	c := &Chain{point: pt}
 	for _, d := range slices.Backward(m.Compiled.Defaults) { // first what nothing else uses

@@ -37,10 +37,10 @@ func extend(m *Model) *extension {
 }
 
 // Extends reports whether Extend would do something.
-func (p *Problem) Extends() bool { return p.Model.extended() != nil }
+func (p *Task) Extends() bool { return p.Model.extended() != nil }
 
 // Extend has the workers to come run the extension of the model. Points stay what they are.
-func (p *Problem) Extend() {
+func (p *Task) Extend() {
 	x := p.Model.extended()
 	p.Model, p.edges = x.model, x.of
 	p.CompileAfter = CompileAfter{Small: math.MaxInt, Large: math.MaxInt} // whole steps have no stages to watch

@@ -50,7 +50,8 @@ func TestExperimentsShare(t *testing.T) {
 		whole := New(checked, &l)
 		for _, x := range checked.Experiments {
 			m := whole.Experiment(x.Model, &l)
-			p := &Problem{Model: m, active: []string{"k", "sd"}, plan: newPlan(m.layout, []string{"k", "sd"})}
+			p := NewTask(m, nil, nil, nil)
+			p.Differentiate([]string{"k", "sd"})
 			for _, dir := range []Direction{Pull, PushPull} {
 				if _, err := p.Kit(1, dir, false); err != nil {
 					t.Fatal(err)

@@ -192,7 +192,7 @@ func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (origin.
 // NonFiniteValue returns the expression that makes an objective infinite or NaN, at the functionals of a run: the one
 // that the objective reads it from, through others that inherit it. row is the objective's place among all. It returns
 // false if no expression of the text makes it. functional is the element of the functionals that it is, or -1.
-func (p *Problem) NonFiniteValue(row int, functionals []float64) (from origin.Origin, functional int, found bool) {
+func (p *Task) NonFiniteValue(row int, functionals []float64) (from origin.Origin, functional int, found bool) {
 	t := p.Model.Compiled.Objective
 	e := tape.NewEvaluator[float64](t)
 	p.Model.load(t, e, &values{vecF: functionals, vecP: p.Point.p})

@@ -88,7 +88,7 @@ func (m *Model) JacobianTooLarge() bool {
 }
 
 // places returns the places of the Jacobian's entries. Programs that evaluate it exist, so it does.
-func (p *Problem) places() *solvers.Jacobian {
+func (p *Task) places() *solvers.Jacobian {
 	j, err := p.Model.programs.withJacobian(p.Split)
 	if err != nil {
 		panic("system: " + err.Error())

@@ -161,7 +161,7 @@ const testLanes = 3
 
 func newJacobianAt(t *testing.T, m *system.Model) *jacobianAt {
 	t.Helper()
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.Jacobian = true
 	p.Differentiate(system.Names(m.Checked.Params))
 	k, err := p.Kit(1, system.Values, false)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
 
@@ -19,8 +18,6 @@ state x = 1
 x' = u - x
 objective J = final(x)
 `, n))
-		var l diag.List
-		p.Point = p.Model.NewPoint(nil, &l)
 		k := p.Kinks()
 		k.Begin(1e-6, false)
 		sides := func() (n int) {

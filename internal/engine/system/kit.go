@@ -172,13 +172,13 @@ type sides struct {
 
 // Kit returns the programs of the problem for that many lanes. many tells that several sweeps over one
 // run will follow each other.
-func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
+func (p *Task) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	return p.Model.programs.kit(p.kitWith(lanes, dir, many))
 }
 
 // Begin makes what Kit will be asked for in a goroutine, if that takes long. Whoever asks waits for it, and is told
 // what is against it. The problem may change meanwhile.
-func (p *Problem) Begin(lanes int, dir Direction, many bool) {
+func (p *Task) Begin(lanes int, dir Direction, many bool) {
 	programs, with := p.Model.programs, p.kitWith(lanes, dir, many)
 	if len(programs.rates.Instrs) <= longRates {
 		return
@@ -189,7 +189,7 @@ func (p *Problem) Begin(lanes int, dir Direction, many bool) {
 	}()
 }
 
-func (p *Problem) kitWith(lanes int, dir Direction, many bool) kitWith {
+func (p *Task) kitWith(lanes int, dir Direction, many bool) kitWith {
 	active := p.active
 	switch dir {
 	case Values:
@@ -201,7 +201,7 @@ func (p *Problem) kitWith(lanes int, dir Direction, many bool) kitWith {
 }
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
-func (p *Problem) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
+func (p *Task) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
 	return p.Model.programs.kit(kitWith{lanes, p.active, Pull, many, p.Jacobian, p.Split, bound})
 }
 

@@ -14,22 +14,23 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// decaying returns a problem with one param by which derivatives are wanted.
-func decaying(t *testing.T) *Problem {
+// decaying returns a task with one param by which derivatives are wanted.
+func decaying(t *testing.T) *Task {
 	t.Helper()
-	return problemOf(t, "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x^2\nobjective J = final(x)\n")
+	return taskOf(t, "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x^2\nobjective J = final(x)\n")
 }
 
-// problemOf returns a problem of the model with that text, whose derivatives by k are wanted.
-func problemOf(t *testing.T, text string) *Problem {
+// taskOf returns a task of the model with that text, whose derivatives by k are wanted.
+func taskOf(t *testing.T, text string) *Task {
 	t.Helper()
 	var l diag.List
 	checked := typecheck.Check(parser.Parse(source.NewFile("m.ode", text), &l), typecheck.Env{}, &l)
 	if l.HasErrors() {
 		t.Fatal(l.Err())
 	}
-	m := New(checked, &l)
-	return &Problem{Model: m, active: []string{"k"}, plan: newPlan(m.layout, []string{"k"})}
+	p := NewTask(New(checked, &l), nil, nil, nil)
+	p.Differentiate([]string{"k"})
+	return &p
 }
 
 // TestKitsShareValues holds that programs of values are compiled once for each number of lanes, with the Jacobian and
@@ -69,7 +70,7 @@ func TestPanicInKit(t *testing.T) {
 		fmt.Fprintf(&b, "state x%d = 1\nx%d' = -k*x%d*x%d + exp(-x%d)/%d\n", i, i, i, (i+7)%n, i, i+1)
 	}
 	b.WriteString("objective J = final(x1)\n")
-	p := problemOf(t, b.String())
+	p := taskOf(t, b.String())
 	programs := p.Model.programs
 	if got := len(programs.rates.Instrs); got <= longRates {
 		t.Fatalf("%d instructions", got)

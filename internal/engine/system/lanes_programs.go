@@ -17,7 +17,7 @@ var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 // transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
 // the steps of another member of the method, with which the result shares params and cotangents; nil for none. The
 // result is nil where there is no such thing, as for large models.
-func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
 	pull, push := slopes, slopes
 	if slopes != nil && slopes.pull == nil {
 		pull = nil
@@ -482,9 +482,9 @@ func (m *stepMaker) combined(e5, e3 tape.Value) tape.Value {
 	return m.b.Select(e5, m.b.Div(size, root), e5)
 }
 
-// Served is what Problem.Lanes makes steps for: a problem with its kits.
+// Served is what Lanes are made for: a task with its kits.
 type Served struct {
-	*Problem
+	*Task
 	Values, Slopes *Kit
 }
 

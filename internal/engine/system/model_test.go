@@ -19,7 +19,7 @@ func TestRowsAreShared(t *testing.T) {
 		fmt.Fprintf(&b, "observe y%d = x*%d ~ normal(sd) from D.c%d\n", i, i+1, i)
 	}
 	b.WriteString("objective J = nll()\n")
-	m := problemOf(t, b.String()).Model
+	m := taskOf(t, b.String()).Model
 	read, copies := 0, map[*float64]bool{}
 	for _, row := range m.rows {
 		if row != nil {

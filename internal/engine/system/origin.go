@@ -60,12 +60,12 @@ func (w *Worker) evaluator(c *call) *tape.Evaluator[float64] {
 
 // Derivatives finds where derivatives come from that are not finite numbers.
 type Derivatives struct {
-	problem           *Problem
+	problem           *Task
 	rates, objectives *tape.Evaluator[float64] // transposes, by all params; nil for none
 }
 
 // Derivatives returns a search at the point of p. It costs more than a step.
-func (p *Problem) Derivatives() *Derivatives {
+func (p *Task) Derivatives() *Derivatives {
 	d := derivatives{active: map[string]bool{}}
 	for _, name := range Names(p.Model.Checked.Params) {
 		d.active[name] = true

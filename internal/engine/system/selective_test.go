@@ -46,7 +46,7 @@ func TestSelective(t *testing.T) {
 			}
 			m := modelOf(t, text.String())
 			gradient := func(lanes int, rows ...int) (dp []float64, pulled, all int) {
-				p := m.Problem(pointOf(t, m), rows, m.PeaksOf(m.Checked.Objectives))
+				p := system.NewProblem(m, pointOf(t, m), rows, m.PeaksOf(m.Checked.Objectives))
 				p.Differentiate([]string{"w", "a"})
 				p.CompileAfter = system.CompileAfter{} // so that samples are read by programs of whole steps
 				opts := solvers.Options{RTol: 1e-6, ATol: 1e-9}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
 
@@ -19,8 +18,6 @@ func TestApartAllocates(t *testing.T) {
 			fmt.Fprintf(&b, "event e%d when x > %g*k^%d { x += k }\n", i, 0.1+0.001*float64(i), i%3)
 		}
 		p := problemOf(t, b.String())
-		var l diag.List
-		p.Point, p.Answers = p.Model.NewPoint(nil, &l), &Answers{}
 		k, err := p.Kit(1, Values, false)
 		if err != nil {
 			t.Fatal(err)

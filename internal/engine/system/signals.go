@@ -59,7 +59,7 @@ func (s *signals) only(watch func(signal int) bool) {
 
 // watches reports whether what a part of the rates makes is under error control: a state, or an integral that counts.
 // readers are the outputs that depend on the part.
-func (p *Problem) watches(readers []tapec.Name) bool {
+func (p *Task) watches(readers []tapec.Name) bool {
 	for _, n := range readers {
 		if n.Role != tapec.Integrand || p.Integrals == nil {
 			return true

@@ -82,7 +82,7 @@ const (
 
 // StageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there are
 // none worth keeping.
-func (p *Problem) StageValues(k *Kit, limit int64) *StageValues {
+func (p *Task) StageValues(k *Kit, limit int64) *StageValues {
 	if k.kept == nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ state x[3000] = 0
 x' = tanh(d*x + p) + (if t > 0.5 then x else 0)
 objective F = final(sum(x^2))
 `)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.Differentiate(p.Point.Active([]system.Variable{{Name: "p", Place: m.Param("p")}}))
 	k, err := p.Kit(1, system.Pull, false)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestChain(t *testing.T) {
 			{Name: "b", Place: system.Place{Offset: 1, Len: 1}},
 			{Name: "free", Place: system.Place{Offset: 2, Len: 1}},
 		}
-		p := m.Problem(pointOf(t, m, set...), []int{0}, nil)
+		p := system.NewProblem(m, pointOf(t, m, set...), []int{0}, nil)
 		p.Differentiate(p.Point.Active(variables))
 		chain, err := p.Chain(false)
 		if err != nil {
@@ -183,7 +183,7 @@ func TestUnknownNames(t *testing.T) {
 	for what, look := range map[string]func(){
 		"param":  func() { m.Param("nobody") },
 		"state":  func() { m.State("a") },
-		"column": func() { m.Problem(pointOf(t, m), nil, nil).Column("a") },
+		"column": func() { system.NewProblem(m, pointOf(t, m), nil, nil).Column("a") },
 	} {
 		func() {
 			defer func() {
@@ -274,7 +274,7 @@ func TestWorker(t *testing.T) {
 		{Name: "k", Place: system.Place{Offset: 0, Len: 1}},
 		{Name: "x0", Place: system.Place{Offset: 1, Len: 1}},
 	}
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.Differentiate(p.Point.Active(variables))
 	res := adjoint(t, p, "dopri5", solvers.Options{RTol: 1e-10, ATol: 1e-12}, 1, &solvers.Trajectory{})()
 	row := make([]float64, 2)

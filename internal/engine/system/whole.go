@@ -118,15 +118,15 @@ func (k *Kit) steps(key wholeKey) *atomic.Int64 {
 }
 
 // newReading compiles the readings of guards at all points of a step by form.
-func (k *Kit) newReading(form *solvers.Arithmetic) *wholeProgram {
+func newReading(k *Kit, form *solvers.Arithmetic) *wholeProgram {
 	m := newStepMaker(k.layout, k.value.Get(tapec.PartRates).tape, form)
-	return k.readings(m, m.reading(k.value.Get(tapec.PartGuards).tape))
+	return readings(k, m, m.reading(k.value.Get(tapec.PartGuards).tape))
 }
 
 // newSampling compiles the readings of what is to be largest, and of its slopes, at the samples of a step by form.
-func (k *Kit) newSampling(form *solvers.Arithmetic) *wholeProgram {
+func newSampling(k *Kit, form *solvers.Arithmetic) *wholeProgram {
 	m := newStepMaker(k.layout, k.value.Get(tapec.PartRates).tape, form)
-	return k.readings(m, m.sampling(k.value.Get(tapec.PartPeaks).tape, k.slopesTape()))
+	return readings(k, m, m.sampling(k.value.Get(tapec.PartPeaks).tape, k.slopesTape()))
 }
 
 // slopesTape returns the tape of the slopes of what is to be largest; nil where nothing of that moves.
@@ -138,7 +138,7 @@ func (k *Kit) slopesTape() *tape.Tape {
 }
 
 // readings compiles the tape of readings that m has made.
-func (k *Kit) readings(m *stepMaker, t *tape.Tape) *wholeProgram {
+func readings(k *Kit, m *stepMaker, t *tape.Tape) *wholeProgram {
 	if elements(t, 1) > wholeWork {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (k *Kit) readings(m *stepMaker, t *tape.Tape) *wholeProgram {
 	return &wholeProgram{program: p, shared: m.shared, made: m.made}
 }
 
-func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
+func newWhole(k *Kit, form *solvers.Arithmetic, back bool) *wholeProgram {
 	l := k.layout
 	rates, pull := k.value.Get(tapec.PartRates), (*tape.Tape)(nil)
 	if back {
@@ -163,7 +163,7 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	var sums []string
 	lanes := 1
 	if back {
-		t, sums = m.backward(pull, k.notes)
+		t, sums = m.backward(pull, noteOf(k))
 		lanes = k.lanes
 	} else {
 		t = m.forward()
@@ -171,11 +171,11 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	if elements(t, lanes) > wholeWork {
 		return nil
 	}
-	return k.compiled(&wholeProgram{}, m, t, sums, lanes)
+	return compiled(k, &wholeProgram{}, m, t, sums, lanes)
 }
 
 // compiled compiles the tape that m has made into out.
-func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
+func compiled(k *Kit, out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
 	p, err := k.family.program(t, m.find(k.layout.find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
@@ -197,9 +197,12 @@ func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []str
 	return out
 }
 
-// notes reports whether an output of the rates' transpose is a factor for the ledger.
-func (k *Kit) notes(output string) bool {
-	return k.pull.Get(tapec.PartRates).outs[outputIndex(k.pull.Get(tapec.PartRates).tape, output)].vec == vecFactors
+// noteOf returns what reports whether an output of the rates' transpose is a factor for the ledger.
+func noteOf(k *Kit) func(output string) bool {
+	return func(output string) bool {
+		p := k.pull.Get(tapec.PartRates)
+		return p.outs[outputIndex(p.tape, output)].vec == vecFactors
+	}
 }
 
 func outputIndex(t *tape.Tape, name string) int {
@@ -277,11 +280,11 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 	q := w.kit.whole(key, func() *wholeProgram {
 		switch {
 		case key.guards:
-			return w.kit.newReading(key.form)
+			return newReading(w.kit, key.form)
 		case key.peaks:
-			return w.kit.newSampling(key.form)
+			return newSampling(w.kit, key.form)
 		}
-		return w.kit.newWhole(key.form, key.back)
+		return newWhole(w.kit, key.form, key.back)
 	})
 	if q != nil {
 		v.stages = key.form.Stages

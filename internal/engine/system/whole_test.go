@@ -26,7 +26,7 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(t, string(text))
-			p := m.Problem(pointOf(t, m), []int{0, 1, 2}, nil)
+			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2}, nil)
 			spec, _ := solvers.Lookup(c.method)
 			info := spec.Info()
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
@@ -99,7 +99,7 @@ objective area = integral(x[1] * x[2])
 	for _, lanes := range []int{6, 8} {
 		var want []float64
 		for _, after := range []int{math.MaxInt, 0, 7} {
-			p := m.Problem(pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
+			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
 			p.CompileAfter = system.CompileAfter{Small: after}
 			p.Free = []system.Place{m.State("x")}
 			p.Differentiate(p.Point.Active(variables))
@@ -140,7 +140,7 @@ x' = v
 v' = -w^2*x - 0.01*k*v + sin(t)
 objective J = final(x^2) + integral(v^2)
 `)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.CompileAfter = system.CompileAfter{Small: 3}
 	p.Differentiate([]string{"k", "w"})
 	record := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 5}}
@@ -181,10 +181,10 @@ objective J = final(x^2) + integral(v[1]^2)
 	var methods []solvers.Method
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"} {
 		spec, _ := solvers.Lookup(name)
-		methods = append(methods, solvers.Members(spec.New(m.Problem(pointOf(t, m), []int{0}, nil).Size(), 0))...)
+		methods = append(methods, solvers.Members(spec.New(system.NewProblem(m, pointOf(t, m), []int{0}, nil).Size(), 0))...)
 	}
 	for _, method := range methods {
-		p := m.Problem(pointOf(t, m), []int{0}, nil)
+		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 		p.CompileAfter = system.CompileAfter{}
 		k, err := p.Kit(1, system.Values, false)
 		if err != nil {
@@ -250,7 +250,7 @@ objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rodas5p", "ros3p"} {
 		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
 			spec, _ := solvers.Lookup(name)
-			p := m.Problem(pointOf(t, m), []int{0}, peaks)
+			p := system.NewProblem(m, pointOf(t, m), []int{0}, peaks)
 			p.CompileAfter = system.CompileAfter{}
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
 			k, err := p.Kit(1, system.Values, false)

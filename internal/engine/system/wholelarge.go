@@ -53,7 +53,7 @@ func (v *largeProgram) ready(w *Worker, key wholeKey) bool {
 	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {
 		return false
 	}
-	p := w.kit.whole(key, func() *wholeProgram { return w.kit.newLarge(key) })
+	p := w.kit.whole(key, func() *wholeProgram { return newLarge(w.kit, key) })
 	if p != nil {
 		v.bind(w, p, key.back, 0)
 	}
@@ -68,7 +68,7 @@ func (v *largeProgram) run(w *Worker) {
 }
 
 // newLarge compiles a step, or its transpose. It returns nil if that is not worth the time.
-func (k *Kit) newLarge(key wholeKey) *wholeProgram {
+func newLarge(k *Kit, key wholeKey) *wholeProgram {
 	form := key.form
 	rates, pull := k.value.Get(tapec.PartRates).tape, (*tape.Tape)(nil)
 	if key.back {

@@ -38,7 +38,7 @@ func (k *Kit) ofSecond(form *solvers.Arithmetic) wholeKey {
 }
 
 // newMoved compiles a tangent of steps, or of their transposes. It returns nil if that is not worth the time.
-func (k *Kit) newMoved(key wholeKey) *wholeProgram {
+func newMoved(k *Kit, key wholeKey) *wholeProgram {
 	rates, push := k.value.Get(tapec.PartRates).tape, k.push.Get(tapec.PartRates).tape
 	work := elements(rates, 1) + elements(push, k.lanes)
 	if key.back {
@@ -79,7 +79,7 @@ func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
 		rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vecK, k.layout.nY+k.layout.nQ) {
 		return false
 	}
-	p := k.whole(key, func() *wholeProgram { return k.newMoved(key) })
+	p := k.whole(key, func() *wholeProgram { return newMoved(k, key) })
 	if p == nil {
 		return false
 	}

@@ -99,7 +99,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
-	q := w.kit.whole(key, func() *wholeProgram { return w.kit.newSolved(v, m, back) })
+	q := w.kit.whole(key, func() *wholeProgram { return newSolved(w.kit, v, m, back) })
 	if q == nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 }
 
 // newSolved compiles a step, or its transpose; nil if it would be too large.
-func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
+func newSolved(k *Kit, v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
 	straight := x.Analysis.Straight(v.exchanges)
 	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
 	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight, nil)
@@ -126,7 +126,7 @@ func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *whole
 		if curl == nil {
 			curl = &program{}
 		}
-		t, sums = m.backward(pull.tape, curl.tape, k.notes)
+		t, sums = m.backward(pull.tape, curl.tape, noteOf(k))
 		lanes = k.lanes
 	} else {
 		t, out.fixed = m.forward()
@@ -135,7 +135,7 @@ func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *whole
 	if elements(t, 1) > solvedWork {
 		return nil
 	}
-	return k.compiled(out, m.stepMaker, t, sums, lanes)
+	return compiled(k, out, m.stepMaker, t, sums, lanes)
 }
 
 // MakeSolvedStep implements solvers.SolvingStepper.

@@ -88,7 +88,7 @@ func TestWholeSolvedSteps(t *testing.T) {
 					for _, after := range []int{math.MaxInt, 0, 7} {
 						for _, keep := range []solvers.Checkpoint{{}, {Kind: solvers.CheckpointBinomial, RAM: 5}} {
 							point := pointOf(t, m)
-							p := m.Problem(point, c.objectives, nil)
+							p := system.NewProblem(m, point, c.objectives, nil)
 							p.Jacobian = true
 							p.CompileAfter = system.CompileAfter{Small: after}
 							for name := range strings.FieldsSeq(c.free) {

@@ -156,6 +156,9 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	rates.runMoved(&w.in, &w.out)
 }
 
+// Prices implements solvers.Priced.
+func (w *Worker) Prices() (rates, jacobian float64) { return w.kit.Prices() }
+
 // Forget implements solvers.Revisitor.
 func (w *Worker) Forget() {
 	w.Visit(-1)

@@ -103,7 +103,7 @@ func compareC(t *testing.T, name, text string, files fs.FS) (worst float64) {
 		t.Fatal(err)
 	}
 	point := m.NewPoint(nil, &list)
-	problem := m.Problem(point, nil, nil)
+	problem := system.NewProblem(m, point, nil, nil)
 	kit, err := problem.Kit(1, system.Values, false)
 	if err != nil {
 		t.Fatal(err)
