@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -240,7 +241,7 @@ func (r *Run) Differentiate(variables []result.Variable) {
 func systemVariables(list []result.Variable) []system.Variable {
 	out := make([]system.Variable, len(list))
 	for i, v := range list {
-		out[i] = system.Variable{Name: v.Name, Initial: v.Initial, Place: system.Place{Offset: v.Offset, Len: v.Size()}}
+		out[i] = system.Variable{Name: v.Name, Initial: v.Initial, Place: vec.Place{Offset: v.Offset, Len: v.Size()}}
 	}
 	return out
 }

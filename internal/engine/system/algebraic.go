@@ -32,11 +32,11 @@ func newMass(m *Model) *solvers.Mass {
 			rows, cols, values = append(rows, int32(at+x.Rows[e])), append(cols, int32(at+x.Cols[e])), append(values, v)
 		}
 	}
-	for i := m.differential(); i < m.layout.nY; i++ {
+	for i := m.differential(); i < m.layout.NY; i++ {
 		unknowns = append(unknowns, int32(i))
 	}
 	slices.Sort(unknowns)
-	return solvers.NewMass(m.layout.nY, unknowns, rows, cols, values)
+	return solvers.NewMass(m.layout.NY, unknowns, rows, cols, values)
 }
 
 // differential returns the number of elements of the states that have rates. Those of the unknowns come after them.
@@ -73,8 +73,8 @@ func (m *Model) equationsOf(state string) (list []tapec.Name) {
 // algebraic one, "0 = … in line 12". It returns "" for a row without a place.
 func (m *Model) Equation(row int) (at source.Span, name string) {
 	if n := m.differential(); row < n {
-		for k, p := range m.layout.states {
-			if row < p.offset+p.len {
+		for k, p := range m.layout.States {
+			if row < p.Offset+p.Len {
 				return m.Checked.Rates[k].Span(), m.StateName(row) + "'"
 			}
 		}
@@ -215,7 +215,7 @@ func times(n int) string {
 // entries tell, until an unknown appears among those given; 0 if it never does.
 func (m *Model) differentiations(unknowns, equations []int) int {
 	j, _ := m.programs.withJacobian(false)
-	n, unknown := m.layout.nY, map[int]int{}
+	n, unknown := m.layout.NY, map[int]int{}
 	for k, i := range m.mass.Unknowns {
 		unknown[int(i)] = k
 	}

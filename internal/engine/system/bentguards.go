@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -17,16 +18,16 @@ type bentGuards struct {
 }
 
 // newBentGuards returns those of a compiled model; nil if there are none.
-func newBentGuards(c *tapec.Compiled, l *layout) *bentGuards {
+func newBentGuards(c *tapec.Compiled, l *vec.Layout) *bentGuards {
 	b := &bentGuards{}
 	if b.tape, b.guards, b.jumps = tapec.Bends(c.Guards, c.GuardList); b.tape == nil {
 		return nil
 	}
 	for _, in := range b.tape.Inputs {
 		if name := tapec.MustName(in.Name); name.Variation == tapec.Primal && name.Role == tapec.State {
-			at := l.part(name)
-			for k := range at.len {
-				b.states = append(b.states, at.offset+k)
+			at := l.Part(name)
+			for k := range at.Len {
+				b.states = append(b.states, at.Offset+k)
 			}
 		}
 	}
@@ -45,7 +46,7 @@ type bends struct {
 	stale      bool // params, discretes or modes may have changed
 }
 
-func newBends(b *bentGuards, l *layout) *bends {
+func newBends(b *bentGuards, l *vec.Layout) *bends {
 	if b == nil {
 		return nil
 	}
@@ -65,8 +66,8 @@ func newBends(b *bentGuards, l *layout) *bends {
 				moving = append(moving, dot)
 			}
 		case name.Variation == tapec.Primal:
-			at := l.part(name)
-			n.inputs = append(n.inputs, timelineInput{vec: at.vec, from: at.offset, box: box})
+			at := l.Part(name)
+			n.inputs = append(n.inputs, timelineInput{vec: at.Vec, from: at.Offset, box: box})
 			continue
 		default:
 			continue

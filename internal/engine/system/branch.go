@@ -45,6 +45,6 @@ func (p *Problem) Branch(
 	if err != nil {
 		return nil, err
 	}
-	plan := steady.NewPlan(p.Model.layout.nY, p.places(), laws)
+	plan := steady.NewPlan(p.Model.layout.NY, p.places(), laws)
 	return steady.Continue(ctx, b, plan, b.begins(), o)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/engine/crossings"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -69,7 +70,7 @@ func (w *Worker) NextSwitch(t, limit float64) float64 {
 func (c *clock) at(t float64, s *clockSample) {
 	w := c.worker
 	s.t, w.t[0] = t, t
-	w.out[tapec.Primal][vecClockRho], w.out[tapec.Primal][vecClockTruth] = s.margins, s.truth
+	w.out[tapec.Primal][vec.ClockRho], w.out[tapec.Primal][vec.ClockTruth] = s.margins, s.truth
 	w.value.Get(tapec.PartClocks).run(&w.in, &w.out)
 }
 

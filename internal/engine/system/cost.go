@@ -24,7 +24,7 @@ const (
 func (p *Task) AdjointCost(k *Kit, sweeps int) float64 {
 	l := p.Model.layout
 	at := backStage
-	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
+	if n := l.NY + l.NQ; n > smallEval || n*k.lanes > smallPull {
 		at += backLarge
 	}
 	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) +
@@ -56,7 +56,7 @@ func (p *Task) onceAStep(cost float64) float64 { return cost / float64(max(p.Ste
 // sums estimates the operations of the method's own sums at a stage: on average they run over half of
 // the stages.
 func (p *Task) sums(lanes int) float64 {
-	return float64(2 * (p.StepStages + 2) * p.Model.layout.nY * lanes)
+	return float64(2 * (p.StepStages + 2) * p.Model.layout.NY * lanes)
 }
 
 // cost estimates what a program takes.

@@ -3,6 +3,7 @@ package system
 import (
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -36,7 +37,7 @@ func usesOthers(d *tapec.Default) bool { return len(d.Tape.Inputs) > 0 }
 func evaluateDefault[T float64 | complex128](m *Model, d *tapec.Default, p []T) []T {
 	e := tape.NewEvaluator[T](d.Tape)
 	for _, in := range d.Tape.Inputs {
-		copy(e.Input(in.Name), p[m.layout.part(tapec.MustName(in.Name)).offset:])
+		copy(e.Input(in.Name), p[m.layout.Part(tapec.MustName(in.Name)).Offset:])
 	}
 	e.Run()
 	return e.Output(tapec.Param.Called(d.Param.Name).String())
@@ -84,17 +85,17 @@ type Chain struct {
 // follower is the transpose of one default, with its tangent in a chain of second derivatives.
 type follower struct {
 	eval   *tape.Evaluator[float64]
-	params []used // inputs: their places among all params
-	name   string // of the param that follows, on the tape
-	from   part   // where it stands among the active params
-	to     []used // inputs that are active: their places among the active params
-	cut    []bool // elements that follow nothing; nil for none
+	params []used   // inputs: their places among all params
+	name   string   // of the param that follows, on the tape
+	from   vec.Part // where it stands among the active params
+	to     []used   // inputs that are active: their places among the active params
+	cut    []bool   // elements that follow nothing; nil for none
 }
 
 // used is a param that a default uses: its name on the tape, and a place of it.
 type used struct {
 	name string
-	at   part
+	at   vec.Part
 }
 
 // Chain returns the chain of the problem's active params. With second it can also take tangents along
@@ -125,7 +126,7 @@ func (p *Task) Chain(second bool) (*Chain, error) {
 		}
 		for _, in := range transpose.Inputs {
 			if n := tapec.MustName(in.Name); n.Variation == tapec.Primal {
-				l.params = append(l.params, used{in.Name, m.layout.part(n)})
+				l.params = append(l.params, used{in.Name, m.layout.Part(n)})
 			}
 		}
 		l.eval = tape.NewEvaluator[float64](transpose)
@@ -161,7 +162,7 @@ func (c *Chain) PullPush(dot, bar, barDot []float64) {
 		l.seed(tapec.Cotangent, bar)
 		l.seed(tapec.CotangentTangent, barDot)
 		for _, t := range l.to {
-			copy(l.eval.Input(tapec.Tangent.Of(t.name)), dot[t.at.offset:t.at.offset+t.at.len])
+			copy(l.eval.Input(tapec.Tangent.Of(t.name)), dot[t.at.Offset:t.at.Offset+t.at.Len])
 		}
 		l.eval.Run()
 		l.add(tapec.Cotangent, bar)
@@ -172,14 +173,14 @@ func (c *Chain) PullPush(dot, bar, barDot []float64) {
 // at reads the values of params.
 func (l *follower) at(pt *Point) {
 	for _, p := range l.params {
-		copy(l.eval.Input(p.name), pt.p[p.at.offset:p.at.offset+p.at.len])
+		copy(l.eval.Input(p.name), pt.p[p.at.Offset:p.at.Offset+p.at.Len])
 	}
 }
 
 // seed reads the derivative by the param that follows.
 func (l *follower) seed(v tapec.Variation, row []float64) {
 	to := l.eval.Input(v.Of(l.name))
-	copy(to, row[l.from.offset:l.from.offset+l.from.len])
+	copy(to, row[l.from.Offset:l.from.Offset+l.from.Len])
 	for k, cut := range l.cut {
 		if cut {
 			to[k] = 0
@@ -191,7 +192,7 @@ func (l *follower) seed(v tapec.Variation, row []float64) {
 func (l *follower) add(v tapec.Variation, row []float64) {
 	for _, t := range l.to {
 		for k, x := range l.eval.Output(v.Of(t.name)) {
-			row[t.at.offset+k] += x
+			row[t.at.Offset+k] += x
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package system
 
-import "odes.dev/odes/tape"
+import (
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/tape"
+)
 
 // CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
 // a small model.
@@ -15,7 +18,7 @@ func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
 		panic(err)
 	}
 	e := tape.NewEvaluator[float64](made.jacobian)
-	w.model.load(made.jacobian, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
+	w.model.load(made.jacobian, e, &vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: d, vec.M: m})
 	e.Run()
 	var out []float64
 	for _, o := range made.jacobian.Outputs {

@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 
 	"odes.dev/odes/internal/engine/edges"
@@ -23,7 +24,7 @@ func extend(m *Model) *extension {
 	}
 	inner, compiled := *m, *m.Compiled
 	compiled.Rates = of.Tape
-	inner.Compiled, inner.layout = &compiled, newLayout(&compiled)
+	inner.Compiled, inner.layout = &compiled, vec.NewLayout(&compiled)
 	var err error
 	if inner.programs, err = newPrograms(&inner, new(diag.List)); err != nil {
 		return nil
@@ -75,7 +76,7 @@ func (e *edging) AtEdges() int {
 }
 
 // beyond reports whether rates are asked for further outside than the state may be off: ten tolerances.
-func (e *edging) beyond(at *values) bool {
+func (e *edging) beyond(at *vec.Values) bool {
 	point := e.domain.Point()
 	e.model.load(point.Tape(), point, at)
 	return e.domain.Beyond(func(state string, element int, value float64) float64 {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
 )
@@ -43,7 +44,7 @@ func (s *serving) begin(w *Worker, p *Problem) {
 func Serve(w, of *Worker) {
 	w.identity = of.own
 	p := w.problem.Point.p
-	w.in[tapec.Primal][vecP], w.out[tapec.Primal][vecP] = p, p
+	w.in[tapec.Primal][vec.P], w.out[tapec.Primal][vec.P] = p, p
 	w.version = -1
 	for _, c := range w.byParams {
 		for _, i := range c.params {

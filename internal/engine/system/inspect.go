@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/origin"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -27,22 +28,22 @@ func (w *Worker) OutputWidth() int {
 
 // Outputs writes the outputs[OutputWidth()] at (t, y, d), with the modes that were entered last.
 func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
-	w.runAt(w.value.Get(tapec.PartOutputs), vecOut, t, y, d, outputs)
+	w.runAt(w.value.Get(tapec.PartOutputs), vec.Out, t, y, d, outputs)
 }
 
 // Invariants writes gaps[2·invariants] at (t, y, d): first how far the two sides of each invariant
 // differ, then how large they are.
 func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
-	w.runAt(w.value.Get(tapec.PartInvariants), vecOther, t, y, d, gaps)
+	w.runAt(w.value.Get(tapec.PartInvariants), vec.Other, t, y, d, gaps)
 }
 
 // runAt runs c at (t, y, d), and restores the discretes of the run afterwards.
-func (w *Worker) runAt(c *call, to vector, t float64, y, d, out []float64) {
+func (w *Worker) runAt(c *call, to vec.Vector, t float64, y, d, out []float64) {
 	w.t[0] = t
-	saved, other := w.in[tapec.Primal][vecD], w.out[tapec.Primal][to]
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = y, d, out
+	saved, other := w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to]
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to] = y, d, out
 	c.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = saved, other
+	w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to] = saved, other
 }
 
 // AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
@@ -159,7 +160,7 @@ func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*mo
 	of, e := w.model.Compiled.Affects[f.Event], w.model.Checked.Events[f.Event]
 	fired := fire[float64](w.model, nil, f, true)
 	run := tape.NewEvaluator[float64](of)
-	w.model.load(of, run, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecFired: fired})
+	w.model.load(of, run, &vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: d, vec.Fired: fired})
 	run.Run()
 	for _, out := range of.Outputs {
 		if !slices.ContainsFunc(run.Value(out.Value), func(x float64) bool { return x-x != 0 }) {
@@ -177,9 +178,9 @@ func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*mo
 
 func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (origin.Origin, bool) {
 	e := tape.NewEvaluator[float64](of)
-	w.model.load(of, e, &values{
-		vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m,
-		vecKept: slices.Repeat([]float64{math.Inf(1)}, w.kit.layout.nM),
+	w.model.load(of, e, &vec.Values{
+		vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: d, vec.M: m,
+		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, w.kit.layout.NM),
 	})
 	e.Run()
 	if v, found := e.FirstNonFinite(); found && int(v) < len(of.Inputs) &&
@@ -195,7 +196,7 @@ func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (origin.
 func (p *Task) NonFiniteValue(row int, functionals []float64) (from origin.Origin, functional int, found bool) {
 	t := p.Model.Compiled.Objective
 	e := tape.NewEvaluator[float64](t)
-	p.Model.load(t, e, &values{vecF: functionals, vecP: p.Point.p})
+	p.Model.load(t, e, &vec.Values{vec.F: functionals, vec.P: p.Point.p})
 	e.Run()
 	wrong := func(v tape.Value) bool {
 		return slices.ContainsFunc(e.Value(v), func(x float64) bool { return x-x != 0 })
@@ -228,9 +229,9 @@ func (p *Task) NonFiniteValue(row int, functionals []float64) (from origin.Origi
 	}
 	from, functional = origin.Origin{Span: t.Span(v), Cause: tape.Cause(e, v)}, -1
 	if int(v) < len(t.Inputs) {
-		if place, ok := p.Model.layout.find(tapec.MustName(t.Inputs[v].Name)); ok && place.vec == vecF {
-			functional = place.offset
-			for functional < place.offset+place.len-1 && functionals[functional]-functionals[functional] == 0 {
+		if place, ok := p.Model.layout.Find(tapec.MustName(t.Inputs[v].Name)); ok && place.Vec == vec.F {
+			functional = place.Offset
+			for functional < place.Offset+place.Len-1 && functionals[functional]-functionals[functional] == 0 {
 				functional++
 			}
 			from.Span = p.Model.FunctionalSpan(functional)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -27,7 +28,7 @@ func (*NoImplicitPartError) Error() string {
 }
 
 func newJacobian(m *Model, split bool) (*jacobian, error) {
-	c, l := m.Compiled, m.layout.clone()
+	c, l := m.Compiled, m.layout.Clone()
 	from, what := c.Rates, "the rates"
 	var explicit *tape.Tape
 	if split {
@@ -38,14 +39,14 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 	}
 	var of, wrt []tapec.Placed
 	for _, o := range from.Outputs {
-		of = append(of, tapec.Placed{Name: o.Name, At: l.part(tapec.MustName(o.Name)).offset})
+		of = append(of, tapec.Placed{Name: o.Name, At: l.Part(tapec.MustName(o.Name)).Offset})
 	}
 	for _, in := range from.Inputs {
 		switch n := tapec.MustName(in.Name); { // what was read of the past does not move with the state
-		case n.Role == tapec.State && l.part(n).offset < l.nY:
-			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.part(n).offset})
+		case n.Role == tapec.State && l.Part(n).Offset < l.NY:
+			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.Part(n).Offset})
 		case n.Role == tapec.Time:
-			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.nY})
+			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.NY})
 		}
 	}
 	j, err := shared(m.family, m.family.how("jacobian", of, wrt), func() (*tapec.Jacobian, error) {
@@ -54,7 +55,7 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Jacobian of %s: %w; explicit methods need none", what, err)
 	}
-	l.outputs(j.Tape, vecJ)
+	l.Outputs(j.Tape, vec.J)
 	ask := func(bytes float64) (int64, bool) {
 		var refused *memory.RefusedError
 		if errors.As(memory.Ask(bytes), &refused) {
@@ -113,33 +114,33 @@ func (w *ComplexWorker) Mass() *solvers.Mass { return w.model.mass }
 
 // EvalJacobian implements solvers.JacobianField.
 func (w *Worker) EvalJacobian(t float64, y, j []float64) {
-	w.evalPart(w.value.Get(tapec.PartJacobian), vecJ, t, y, j)
+	w.evalPart(w.value.Get(tapec.PartJacobian), vec.J, t, y, j)
 }
 
-// evalPart evaluates c, a part whose values are the vector vec, at (t, y).
-func (w *Worker) evalPart(c *call, vec vector, t float64, y, x []float64) {
+// evalPart evaluates c, a part whose values are the vector of, at (t, y).
+func (w *Worker) evalPart(c *call, of vec.Vector, t float64, y, x []float64) {
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.out[tapec.Primal][vec] = x
+	w.in[tapec.Primal][vec.Y] = y
+	w.out[tapec.Primal][of] = x
 	c.runMoved(&w.in, &w.out)
 }
 
 // PushJacobian implements solvers.TangentJacobianField.
 func (w *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
-	w.pushPart(w.push.Get(tapec.PartJacobian), vecJ, t, y, td, yd, jd)
+	w.pushPart(w.push.Get(tapec.PartJacobian), vec.J, t, y, td, yd, jd)
 }
 
 // pushPart pushes tangents through a part; see evalPart.
-func (w *Worker) pushPart(c *call, vec vector, t float64, y, td, yd, xd []float64) {
+func (w *Worker) pushPart(c *call, of vec.Vector, t float64, y, td, yd, xd []float64) {
 	if c == nil {
 		clear(xd)
 		return
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
-	w.out[tapec.Tangent][vec] = xd
-	if !c.covers(tapec.Tangent, vec, len(xd)) {
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
+	w.out[tapec.Tangent][of] = xd
+	if !c.covers(tapec.Tangent, of, len(xd)) {
 		clear(xd)
 	}
 	c.runMoved(&w.in, &w.out)
@@ -147,24 +148,24 @@ func (w *Worker) pushPart(c *call, vec vector, t float64, y, td, yd, xd []float6
 
 // PullJacobian implements solvers.CotangentJacobianField.
 func (w *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
-	w.pullPart(w.pull.Get(tapec.PartJacobian), vecJ, t, y, jb, yb, tb)
+	w.pullPart(w.pull.Get(tapec.PartJacobian), vec.J, t, y, jb, yb, tb)
 }
 
 // pullPart pulls cotangents through a part; see evalPart.
-func (w *Worker) pullPart(c *call, vec vector, t float64, y, xb, yb, tb []float64) {
+func (w *Worker) pullPart(c *call, of vec.Vector, t float64, y, xb, yb, tb []float64) {
 	if c == nil {
 		clear(yb)
 		clear(tb)
 		return
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Cotangent][vec] = xb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
-	if !c.covers(tapec.Cotangent, vecY, len(yb)) {
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Cotangent][of] = xb
+	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
+	if !c.covers(tapec.Cotangent, vec.Y, len(yb)) {
 		clear(yb)
 	}
-	if !c.covers(tapec.Cotangent, vecT, len(tb)) {
+	if !c.covers(tapec.Cotangent, vec.T, len(tb)) {
 		clear(tb)
 	}
 	c.runMoved(&w.in, &w.out)
@@ -172,7 +173,7 @@ func (w *Worker) pullPart(c *call, vec vector, t float64, y, xb, yb, tb []float6
 
 // PullPushJacobian implements solvers.SecondJacobianField.
 func (w *SecondWorker) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
-	w.pullPush(w.second.Get(tapec.PartJacobian), vecJ, t, y, jb, yb, tb)
+	w.pullPush(w.second.Get(tapec.PartJacobian), vec.J, t, y, jb, yb, tb)
 }
 
 // Jacobian implements solvers.ComplexJacobianField.
@@ -180,8 +181,8 @@ func (w *ComplexWorker) Jacobian() *solvers.Jacobian { return w.problem.places()
 
 // EvalJacobian implements solvers.ComplexJacobianField.
 func (w *ComplexWorker) EvalJacobian(t complex128, y, j []complex128) {
-	w.vec[vecT][0], w.vec[vecY] = t, y
-	out := [numVectors][]complex128{vecJ: j}
+	w.vec[vec.T][0], w.vec[vec.Y] = t, y
+	out := [vec.Count][]complex128{vec.J: j}
 	w.run(w.parts.Get(tapec.PartJacobian), &out)
 }
 
@@ -194,15 +195,15 @@ var (
 
 // Delays writes the delays that move. DelaysPush and DelaysPull are its derivatives, as of Eval.
 func Delays(w *Worker, t float64, y, tau []float64) {
-	w.evalPart(w.value.Get(tapec.PartDelays), vecDelays, t, y, tau)
+	w.evalPart(w.value.Get(tapec.PartDelays), vec.Delays, t, y, tau)
 }
 
 // DelaysPush writes tangents; see Delays.
 func DelaysPush(w *Worker, t float64, y, td, yd, x []float64) {
-	w.pushPart(w.push.Get(tapec.PartDelays), vecDelays, t, y, td, yd, x)
+	w.pushPart(w.push.Get(tapec.PartDelays), vec.Delays, t, y, td, yd, x)
 }
 
 // DelaysPull writes cotangents; see Delays.
 func DelaysPull(w *Worker, t float64, y, x, yb, tb []float64) {
-	w.pullPart(w.pull.Get(tapec.PartDelays), vecDelays, t, y, x, yb, tb)
+	w.pullPart(w.pull.Get(tapec.PartDelays), vec.Delays, t, y, x, yb, tb)
 }

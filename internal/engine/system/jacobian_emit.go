@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -21,10 +22,10 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	}
 	j, l := made.made, made.layout
 	var b strings.Builder
-	p := patternOf(j, l.nY)
-	rows, cols := l.nY+l.nQ, l.nY+1
+	p := patternOf(j, l.NY)
+	rows, cols := l.NY+l.NQ, l.NY+1
 	fmt.Fprintf(&b, "# Jacobian of %s by %s and time\n", diag.CountOf(rows, "rate", "rates"),
-		diag.CountOf(l.nY, "state", "states"))
+		diag.CountOf(l.NY, "state", "states"))
 	fmt.Fprintf(&b, "# pattern: %s at %s, %.3g %% of %d × %d; up to %d in a row; bandwidth %d + 1 + %d\n",
 		diag.CountOf(len(j.Rows), "entry", "entries"), diag.CountOf(p.places, "place", "places"),
 		100*float64(p.places)/float64(rows*cols), rows, cols, p.inRow, p.below, p.above)
@@ -43,7 +44,7 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	fmt.Fprintf(&b, "# terms: %s\n", terms)
 	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, diag.CountOf(j.Tangent, "operation", "operations"))
 	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
-	rates, states := l.blocksOf(vecK), append(l.blocksOf(vecY), block{"t", part{vecT, l.nY, 1}})
+	rates, states := blocksOf(l, vec.K), append(blocksOf(l, vec.Y), block{"t", vec.Part{Vec: vec.T, Offset: l.NY, Len: 1}})
 	at := 0
 	for _, o := range j.Tape.Outputs {
 		n := j.Tape.Shape(o.Value).Size()
@@ -96,25 +97,25 @@ func patternOf(j *tapec.Jacobian, n int) (p jacobianPattern) {
 type blocks []block
 
 type block struct {
-	name string
-	part
+	Name string
+	vec.Part
 }
 
 // blocksOf returns the arrays in vec.
-func (l *layout) blocksOf(vec vector) blocks {
+func blocksOf(l *vec.Layout, of vec.Vector) blocks {
 	var list blocks
-	for name, at := range l.parts {
-		if at.vec == vec {
+	for name, at := range l.Parts {
+		if at.Vec == of {
 			list = append(list, block{name.String(), at})
 		}
 	}
-	slices.SortFunc(list, func(x, y block) int { return x.offset - y.offset })
+	slices.SortFunc(list, func(x, y block) int { return x.Offset - y.Offset })
 	return list
 }
 
 // at returns the array that holds element i.
 func (b blocks) at(i int32) *block {
-	k, found := slices.BinarySearchFunc(b, int(i), func(x block, i int) int { return x.offset - i })
+	k, found := slices.BinarySearchFunc(b, int(i), func(x block, i int) int { return x.Offset - i })
 	if !found {
 		k--
 	}
@@ -130,8 +131,8 @@ func describe(rates, states blocks, rows, cols []int32) string {
 	for e, r := range rows {
 		c := cols[e]
 		rate, state := rates.at(r), states.at(c)
-		of, by = with(of, rate.name), with(by, state.name)
-		d := int(c) - state.offset - (int(r) - rate.offset)
+		of, by = with(of, rate.Name), with(by, state.Name)
+		d := int(c) - state.Offset - (int(r) - rate.Offset)
 		if e == 0 {
 			shift = d
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -162,7 +163,7 @@ func (m *miniature) someFolds() bool {
 // named is where a param lies.
 type named struct {
 	name string
-	Place
+	vec.Place
 }
 
 // activeParams lists the params that derivatives are taken by, but for those that follow others.
@@ -260,7 +261,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 	c := w.model.Compiled
 	m := &miniature{
 		neighbour: neighbour{Worker: w, t: j.T, y: j.Y, d: j.D}, at: j, changing: changing,
-		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.layout.nM), wander: w.wandering(),
+		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.layout.NM), wander: w.wandering(),
 	}
 	for to, t := range map[**tape.Evaluator[float64]]*tape.Tape{
 		&m.choose: c.Choose, &m.guards: c.Guards, &m.clocks: c.Clocks,
@@ -293,8 +294,8 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 func (w *Worker) wandering() (list []int) {
 	for _, s := range w.model.Checked.Discretes {
 		moves := w.setMoving(s, nil) || w.beginsMoving(s)
-		at := w.model.layout.part(tapec.Discrete.Called(s.Name))
-		for i := at.offset; moves && i < at.offset+at.len; i++ {
+		at := w.model.layout.Part(tapec.Discrete.Called(s.Name))
+		for i := at.Offset; moves && i < at.Offset+at.Len; i++ {
 			list = append(list, i)
 		}
 	}
@@ -335,8 +336,8 @@ func (m *miniature) along(y, rates []float64, dt float64) []float64 {
 
 // margins returns those of all atoms in the modes before (0) or behind (1) the junction, dt behind it.
 func (m *miniature) margins(side int, dt float64) (list []float64) {
-	at := values{
-		vecT: {m.at.T + dt}, vecY: m.along(m.near, m.field[side], dt), vecP: m.p, vecD: m.d, vecM: m.at.M[side],
+	at := vec.Values{
+		vec.T: {m.at.T + dt}, vec.Y: m.along(m.near, m.field[side], dt), vec.P: m.p, vec.D: m.d, vec.M: m.at.M[side],
 	}
 	a, c := &m.model.atoms, m.model.Compiled
 	read := func(t *tape.Tape, e *tape.Evaluator[float64], out tapec.Name, of []int) {
@@ -432,16 +433,18 @@ func (h *holding) equal(o *holding) bool {
 // holds returns what holds at a time and states.
 func (m *miniature) holds(dt float64, y []float64) *holding {
 	c := m.model.Compiled
-	at := values{vecT: {m.at.T + dt}, vecY: y, vecP: m.p, vecD: m.d, vecM: slices.Clone(m.at.M[0]), vecKept: m.kept}
+	at := vec.Values{
+		vec.T: {m.at.T + dt}, vec.Y: y, vec.P: m.p, vec.D: m.d, vec.M: slices.Clone(m.at.M[0]), vec.Kept: m.kept,
+	}
 	h := &holding{}
 	if m.choose != nil {
 		m.model.load(c.Choose, m.choose, &at)
 		m.choose.Run()
 		for _, o := range c.Choose.Outputs {
-			copy(at[vecM][m.model.layout.part(tapec.MustName(o.Name)).offset:], m.choose.Output(o.Name))
+			copy(at[vec.M][m.model.layout.Part(tapec.MustName(o.Name)).Offset:], m.choose.Output(o.Name))
 		}
 	}
-	h.modes = at[vecM]
+	h.modes = at[vec.M]
 	if m.guards == nil {
 		return h
 	}
@@ -701,12 +704,12 @@ func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
 	eps := float64(1e-7 * m.at.Span)
 	from, _ := m.move(dir, size)
 	h := m.holds(from, m.near)
-	at := values{vecT: {m.at.T + from}, vecY: m.near, vecP: m.p, vecD: m.d, vecM: h.modes}
+	at := vec.Values{vec.T: {m.at.T + from}, vec.Y: m.near, vec.P: m.p, vec.D: m.d, vec.M: h.modes}
 	m.model.load(m.model.Compiled.Rates, b.rates, &at)
 	b.rates.Run()
 	rates := make([]float64, m.problem.Size().N)
 	for _, out := range b.rates.Tape().Outputs {
-		if i := m.model.layout.part(tapec.MustName(out.Name)).offset; i < len(rates) {
+		if i := m.model.layout.Part(tapec.MustName(out.Name)).Offset; i < len(rates) {
 			copy(rates[i:], b.rates.Output(out.Name))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -102,7 +103,7 @@ type Kink struct {
 	peak    int        // the element of the functionals that is largest there, where of is the tape of these
 	last    bool       // Kept: it is kept no longer
 	value   tape.Value
-	at      values
+	at      vec.Values
 	rests   bool    // the run rests at it, or follows it
 	passes  bool    // a body has taken the run there, and it leaves at once
 	leaves  bool    // Rests: it has rested up to the mark, and does no more
@@ -129,7 +130,7 @@ type kinkTape struct {
 	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
 	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
 	sides [2][2]*tape.Partly          // as far as kinks are made of them: by sign, and far or near
-	at    values                      // what sides lie beside; a copy, since callers keep theirs on the stack
+	at    vec.Values                  // what sides lie beside; a copy, since callers keep theirs on the stack
 	known bool                        // at has them, and eval has not run since
 	same  bool                        // sides have what follows from params alone
 	count []int                       // how many numbers nudge moves before each input
@@ -141,7 +142,7 @@ type kinkTape struct {
 }
 
 // evaluate runs eval at some values, with the params of the model. It reports whether all inputs are there.
-func (k *Kinks) evaluate(t *tape.Tape, at *values) bool {
+func (k *Kinks) evaluate(t *tape.Tape, at *vec.Values) bool {
 	kt := k.tapes[t]
 	if !kt.ready {
 		if !k.model.load(t, kt.eval, at) {
@@ -212,7 +213,7 @@ func (p *Problem) Kinks() *Kinks {
 		k.guards = tape.NewEvaluator[float64](c.Guards)
 		for _, in := range c.Guards.Inputs {
 			if n := tapec.MustName(in.Name); n.Role == tapec.State {
-				k.states = append(k.states, stateInput{k.guards.Input(in.Name), k.model.layout.part(n).offset})
+				k.states = append(k.states, stateInput{k.guards.Input(in.Name), k.model.layout.Part(n).Offset})
 			}
 		}
 	}
@@ -277,9 +278,9 @@ func (k *Kinks) addOnce() {
 			continue
 		}
 		for _, out := range t.Outputs {
-			at := k.model.layout.part(tapec.MustName(out.Name))
+			at := k.model.layout.Part(tapec.MustName(out.Name))
 			k.once = append(k.once, outlet{t, out.Name, func(i int) bool {
-				return at.vec != vecY || !pt.cut[at.offset+i]
+				return at.Vec != vec.Y || !pt.cut[at.Offset+i]
 			}})
 		}
 	}
@@ -356,7 +357,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		found := slices.Concat(
 			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m), k.corners(m),
 		)
-		at := values{vecT: {m.T}, vecP: k.point.p, vecD: m.Dp}
+		at := vec.Values{vec.T: {m.T}, vec.P: k.point.p, vec.D: m.Dp}
 		for _, o := range k.once {
 			found = append(found, k.through(o, &at, false)...)
 		}
@@ -456,7 +457,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	if slices.ContainsFunc(found, alone) {
 		// Their weight may be zero at the mark itself.
 		bends := func(t0 float64, y []float64) bool {
-			at := values{vecT: {t0}, vecY: y, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+			at := vec.Values{vec.T: {t0}, vec.Y: y, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
 			return slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
 				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
 			})
@@ -474,9 +475,9 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) []float64 {
 	to := slices.Clone(y)
 	for _, out := range rates.Tape().Outputs {
-		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecK {
+		if at := k.model.layout.Part(tapec.MustName(out.Name)); at.Vec == vec.K {
 			for i, f := range rates.Output(out.Name) {
-				if n := at.offset + i; n < len(to) { // a state, and no integral
+				if n := at.Offset + i; n < len(to) { // a state, and no integral
 					to[n] = math.FMA(eps, f, to[n])
 				}
 			}
@@ -490,15 +491,16 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	if t == nil || k.tapes[t] == nil {
 		return nil
 	}
-	at := values{
-		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals,
-		vecFired: firedAt(m),
+	at := vec.Values{
+		vec.T: {m.T}, vec.Y: m.Yp, vec.Ym: m.Ym, vec.D: m.Dp, vec.Dm: m.Dm, vec.M: modes, vec.P: k.point.p,
+		vec.F: functionals,
+		vec.Fired: firedAt(m),
 	}
 	if m.Kind == solvers.MarkSite {
-		at[vecRow] = k.model.rows[m.Instant]
+		at[vec.Row] = k.model.rows[m.Instant]
 	}
 	if m.Kind != solvers.MarkStart && t != k.model.Compiled.Rates {
-		at[vecY], at[vecYm] = k.snap(at[vecY]), k.snap(at[vecYm])
+		at[vec.Y], at[vec.Ym] = k.snap(at[vec.Y]), k.snap(at[vec.Ym])
 		defer k.within(k.slack)()
 	}
 	found := k.at(t, &at)
@@ -519,7 +521,7 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 }
 
 // at evaluates t.
-func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
+func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 	kt := k.tapes[t]
 	if !k.evaluate(t, at) {
 		return nil
@@ -528,7 +530,7 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	var found []Kink
 	for _, v := range kt.ops {
 		near := k.near
-		if kt.held[v] && at[vecT] != nil && at[vecT][0] > k.began { // bodies may have set discretes to states
+		if kt.held[v] && at[vec.T] != nil && at[vec.T][0] > k.began { // bodies may have set discretes to states
 			near = max(near, k.slack)
 		}
 		if in := t.Instr(v); k.bent(t, v, at, near) {
@@ -578,7 +580,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 	if m.T > k.began {
 		defer k.within(k.slack)()
 	}
-	at := values{vecT: {now}, vecY: k.snap(m.Ym), vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
+	at := vec.Values{vec.T: {now}, vec.Y: k.snap(m.Ym), vec.D: m.Dm, vec.P: k.point.p, vec.Fired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
 	}
@@ -587,7 +589,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 		found = append(found, k.through(o, &at, false)...)
 	}
 	if g := rootOf(m); g >= 0 { // what is made of the one number that is where the condition holds stays there
-		if in := k.model.guardInputs(g); len(in) == 1 && k.model.layout.part(in[0]).len == 1 {
+		if in := k.model.guardInputs(g); len(in) == 1 && k.model.layout.Part(in[0]).Len == 1 {
 			found = slices.DeleteFunc(found, func(k Kink) bool { return slices.Equal(k.From, in) })
 		}
 	}
@@ -635,7 +637,7 @@ func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
 // change with its time.
 func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	peaks := k.model.Compiled.Peaks
-	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p}
+	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: d, vec.M: m, vec.P: k.point.p}
 	if k.OfPeaks() {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}

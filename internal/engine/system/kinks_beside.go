@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -65,13 +66,13 @@ func (k *Kinks) params(way float64, n *portions) []float64 {
 // begin returns the discretes at the start of a run.
 func (k *Kinks) begin(t, p []float64) []float64 {
 	start := k.model.Compiled.Start
-	d := make([]float64, k.model.layout.nD)
+	d := make([]float64, k.model.layout.ND)
 	e := tape.NewEvaluator[float64](start)
-	k.model.load(start, e, &values{vecT: t, vecP: p})
+	k.model.load(start, e, &vec.Values{vec.T: t, vec.P: p})
 	e.Run()
 	for _, out := range start.Outputs {
-		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecD {
-			copy(d[at.offset:], e.Output(out.Name))
+		if at := k.model.layout.Part(tapec.MustName(out.Name)); at.Vec == vec.D {
+			copy(d[at.Offset:], e.Output(out.Name))
 		}
 	}
 	return d
@@ -85,26 +86,26 @@ func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
 		e = tape.NewEvaluator[float64](of)
 		k.bodies[m.Firing.Event] = e
 	}
-	k.model.load(of, e, &values{vecT: t, vecY: y, vecD: d, vecP: p, vecFired: firedAt(m)})
+	k.model.load(of, e, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
 	e.Run()
-	to := values{vecY: slices.Clone(y), vecD: slices.Clone(d)}
+	to := vec.Values{vec.Y: slices.Clone(y), vec.D: slices.Clone(d)}
 	for _, out := range of.Outputs {
-		at := k.model.layout.part(tapec.MustName(out.Name))
-		copy(to[at.vec][at.offset:], e.Output(out.Name))
+		at := k.model.layout.Part(tapec.MustName(out.Name))
+		copy(to[at.Vec][at.Offset:], e.Output(out.Name))
 	}
-	return to[vecY], to[vecD]
+	return to[vec.Y], to[vec.D]
 }
 
 // through lists the kinks of the tape of o at some values, or those of params and discretes alone, that what o lets
 // through has: where two pieces of a smooth table meet, each has a kink and their sum has none.
-func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
+func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
 	found, elems := k.bending(o, at, still)
 	return reaching(found, o.name, elems)
 }
 
 // bending lists the kinks of the tape of o at some values, or those of params and discretes alone, and the elements of
 // what o lets through that have one.
-func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems []int) {
+func (k *Kinks) bending(o outlet, at *vec.Values, still bool) (found []Kink, elems []int) {
 	found = k.at(o.tape, at)
 	if still {
 		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
@@ -124,7 +125,7 @@ func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems [
 
 // bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions; or
 // those that have none, and of which the kinks inside make another derivative, as of max(min(p, 1), 1) with p = 1.
-func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int) {
+func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []int) {
 	kt := k.tapes[o.tape]
 	kt.beside(o.tape)
 	here := kt.eval.Output(o.name)
@@ -200,7 +201,7 @@ func reaching(found []Kink, output string, elems []int) []Kink {
 // leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
 // infinite, and no number hides it, and x¹ is smooth.
-func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values, near float64) bool {
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) bool {
 	kt := k.tapes[t]
 	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
@@ -229,7 +230,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values, near float64) bool 
 }
 
 // besides has the sides of t lie beside the values at which it was evaluated.
-func (k *Kinks) besides(t *tape.Tape, at *values) {
+func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
 	kt := k.tapes[t]
 	if kt.known {
 		return
@@ -327,7 +328,7 @@ func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, held 
 		case k.left || name.Role == tapec.LeftDiscrete:
 			moved = b.left[side]
 		}
-		for i, b := range moved[k.model.layout.part(name).offset:][:len(x)] {
+		for i, b := range moved[k.model.layout.Part(name).Offset:][:len(x)] {
 			x[i] += float64(math.Abs(d) / beside * (b - x[i]))
 		}
 	case itself:

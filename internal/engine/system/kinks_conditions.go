@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -13,9 +14,9 @@ import (
 // conditions are met in these modes.
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	at := values{
-		vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
-		vecKept: slices.Repeat([]float64{math.Inf(1)}, k.model.layout.nM),
+	at := vec.Values{
+		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p,
+		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.layout.NM),
 	}
 	all := func(int) bool { return true }
 	if k.anyStill(c.Choose) {
@@ -119,7 +120,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	p := k.point.p
-	after, size := k.sizes(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
+	after, size := k.sizes(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: p})
 	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
 	var set []int
 	for i, g := range c.GuardList {
@@ -130,7 +131,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	if len(set) == 0 {
 		return nil
 	}
-	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
+	before := k.margins(&vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: p})
 	set = slices.DeleteFunc(set, func(i int) bool {
 		return zero(before, i) && !k.reaches(m.Firing.Event, i)
 	})
@@ -142,7 +143,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		n := portionsOf(0)
 		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
-		moved := k.margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
+		moved := k.margins(&vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.M: m.Mp, vec.P: q})
 		for _, i := range set {
 			if !seen[i] && !zero(moved, i) {
 				seen[i] = true
@@ -167,7 +168,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 	if !m.Caused && k.first.Kind != solvers.MarkStart {
 		from = &k.first
 	}
-	at := values{vecT: {m.T}, vecY: from.Ym, vecD: from.Dm, vecM: from.Mm, vecP: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: from.Ym, vec.D: from.Dm, vec.M: from.Mm, vec.P: k.point.p}
 	part := float64(noise)
 	if m.T > k.began {
 		part = max(part, float64(k.slack/beside))
@@ -183,7 +184,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || i == rootOf(from) {
 			continue
 		}
-		k.peek(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
+		k.peek(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p})
 		after := math.Abs(k.guards.Output(tapec.Margins.Name().String())[i])
 		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
 			continue
@@ -198,7 +199,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 
 // passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
 // round.
-func (k *Kinks) passing(i int, at *values) bool {
+func (k *Kinks) passing(i int, at *vec.Values) bool {
 	c := k.model.Compiled
 	if k.rates == nil {
 		k.rates = tape.NewEvaluator[float64](c.Rates)
@@ -207,8 +208,8 @@ func (k *Kinks) passing(i int, at *values) bool {
 	k.rates.Run()
 	here := k.peek(at)[i]
 	later := *at
-	later[vecT] = []float64{at[vecT][0] + beside}
-	later[vecY] = k.along(at[vecY], k.rates, beside)
+	later[vec.T] = []float64{at[vec.T][0] + beside}
+	later[vec.Y] = k.along(at[vec.Y], k.rates, beside)
 	return k.peek(&later)[i] != here
 }
 
@@ -233,7 +234,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
+		k.model.load(c.Instants, k.times, &vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p})
 		k.times.Run()
 		times := k.times.Output(tapec.Times.Name().String())
 		at := times[i]
@@ -253,10 +254,10 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 }
 
 // margins returns those of all guards at some values.
-func (k *Kinks) margins(at *values) []float64 { return slices.Clone(k.peek(at)) }
+func (k *Kinks) margins(at *vec.Values) []float64 { return slices.Clone(k.peek(at)) }
 
 // peek is margins, valid until the next call.
-func (k *Kinks) peek(at *values) []float64 {
+func (k *Kinks) peek(at *vec.Values) []float64 {
 	k.model.load(k.model.Compiled.Guards, k.guards, at)
 	k.guards.Run()
 	return k.guards.Output(tapec.Margins.Name().String())
@@ -270,7 +271,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	}
 	k.left = true
 	defer func() { k.left = false }()
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	found := decide(k.through(o, &at, true))
 	if m.Caused {
@@ -280,7 +281,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 }
 
 // corner lists the kinks of states in the condition of guard i, whose margin is 0 at some values.
-func (k *Kinks) corner(i int, at *values) []Kink {
+func (k *Kinks) corner(i int, at *vec.Values) []Kink {
 	margins := tapec.Margins.Name()
 	if k.model.Compiled.GuardList[i].Compound { // its parts change together, of which the run itself has warned
 		return nil
@@ -303,7 +304,7 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	}) {
 		return nil
 	}
-	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
 		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -33,8 +34,8 @@ func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
 func (m *Model) readsUnknowns(i int) bool {
 	return m.Algebraic() && slices.ContainsFunc(m.guardInputs(i),
 		func(n tapec.Name) bool {
-			at, ok := m.layout.find(n)
-			return ok && at.vec == vecY && m.isUnknown(at.offset)
+			at, ok := m.layout.Find(n)
+			return ok && at.Vec == vec.Y && m.isUnknown(at.Offset)
 		})
 }
 
@@ -45,7 +46,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	if k.guards == nil {
 		return nil
 	}
-	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
 	if m.Kind == solvers.MarkStart {
 		k.rests, k.stuck = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
@@ -74,8 +75,8 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	k.model.load(c.Rates, k.rates, &at)
 	k.rates.Run()
 	eps := float64(0x1p-20 * span)
-	later := values{
-		vecT: {m.T + eps}, vecY: k.along(m.Yp, k.rates, eps), vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
+	later := vec.Values{
+		vec.T: {m.T + eps}, vec.Y: k.along(m.Yp, k.rates, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p,
 	}
 	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		return nil
@@ -145,7 +146,7 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			continue
 		}
 		if here == nil {
-			at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+			at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.p}
 			here = k.margins(&at)
 			if k.rates == nil {
 				k.rates = tape.NewEvaluator[float64](c.Rates)
@@ -153,7 +154,7 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			k.model.load(c.Rates, k.rates, &at)
 			k.rates.Run()
 			eps := float64(0x1p-20 * span)
-			at[vecT], at[vecY] = []float64{m.T - eps}, k.along(m.Ym, k.rates, -eps)
+			at[vec.T], at[vec.Y] = []float64{m.T - eps}, k.along(m.Ym, k.rates, -eps)
 			before = k.margins(&at)
 		}
 		if here[i] != 0 || before[i] != 0 {
@@ -174,12 +175,12 @@ const noise = 0x1p-33
 func near0(x, size float64) bool { return math.Abs(x) <= float64(noise*size) }
 
 // sizes returns the margins of all guards at some values, and what a little motion of all that they read does to them.
-func (k *Kinks) sizes(at *values) (here, moved []float64) {
+func (k *Kinks) sizes(at *vec.Values) (here, moved []float64) {
 	here = k.margins(at)
 	k.nudge(0, k.guards, beside, false)
 	for _, s := range k.states { // one near 0 has the rounding of how large it was
 		for i, most := range k.most[s.offset : s.offset+len(s.to)] {
-			s.to[i] += math.Copysign(float64(0.125*beside*most), s.to[i]-at[vecY][s.offset+i])
+			s.to[i] += math.Copysign(float64(0.125*beside*most), s.to[i]-at[vec.Y][s.offset+i])
 		}
 	}
 	k.guards.Run()
@@ -198,7 +199,7 @@ type memo struct {
 
 // matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
 // nothing where x is less.
-func (k *Kinks) matter(x *Kink, at *values) bool {
+func (k *Kinks) matter(x *Kink, at *vec.Values) bool {
 	list := k.model.Compiled.GuardList
 	whole := func(i int) bool { return list[i].Event >= 0 || list[i].Mode >= 0 }
 	k.peek(at)

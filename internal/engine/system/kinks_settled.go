@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 )
@@ -15,8 +16,8 @@ import (
 // with rounding.
 func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	at := values{
-		vecT: {m.T}, vecY: slices.Clone(m.Yp), vecD: slices.Clone(m.Dp), vecM: slices.Clone(m.Mp), vecP: k.point.p,
+	at := vec.Values{
+		vec.T: {m.T}, vec.Y: slices.Clone(m.Yp), vec.D: slices.Clone(m.Dp), vec.M: slices.Clone(m.Mp), vec.P: k.point.p,
 	}
 	add := func(x Kink) {
 		x.at, x.settled = at, true

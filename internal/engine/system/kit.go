@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -67,7 +68,7 @@ type kitKey struct {
 
 // hoisted are the tapes of a model.
 type hoisted struct {
-	layout *layout
+	layout *vec.Layout
 	family *family
 	tapes  *tapec.Parts[*tape.Tape]
 	// From these nothing is hoisted. There is a jacobian if tapes have one.
@@ -78,7 +79,7 @@ type hoisted struct {
 // values, their transposes and their tangents.
 type Kit struct {
 	lanes             int
-	layout            *layout
+	layout            *vec.Layout
 	family            *family
 	value, pull, push *tapec.Parts[*program]
 	// the transposes with their tangents, of tapes from which nothing is hoisted
@@ -136,11 +137,11 @@ func newPrograms(m *Model, list *diag.List) (*programs, error) {
 
 // hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
-func hoistedFrom(f *family, c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
+func hoistedFrom(f *family, c *tapec.Compiled, l *vec.Layout, jacobian *tape.Tape) hoisted {
 	hoist := func() (tapec.Hoisting, error) { return tapec.Hoist(c.Rates, jacobian), nil }
 	h, _ := shared(f, "hoist", hoist, c.Rates, jacobian)
-	l.nC = l.outputs(h.Once, vecC)
-	l.nE = l.outputs(h.Segment, vecE)
+	l.NC = l.Outputs(h.Once, vec.C)
+	l.NE = l.Outputs(h.Segment, vec.E)
 	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
 	tapes.Set(tapec.PartRunWork, h.Once)
 	tapes.Set(tapec.PartSegmentWork, h.Segment)
@@ -165,7 +166,7 @@ const (
 // sides say where two unit vectors lie. Their outer product is the tangent of a matrix that moves at
 // one element.
 type sides struct {
-	column     part // of the matrix among the tangents of parameters
+	column     vec.Part // of the matrix among the tangents of parameters
 	rows, cols int
 	at         int // rows, then cols
 }
@@ -227,7 +228,7 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	if k := p.kits[key]; k != nil {
 		return k, memory.Ask(k.bytes())
 	}
-	if err := memory.Ask(p.layout.bytes(w.lanes)); err != nil {
+	if err := memory.Ask(p.layout.Bytes(w.lanes)); err != nil {
 		return nil, err
 	}
 	h := &p.hoisted
@@ -271,10 +272,10 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 
 // valuesOf makes the programs of values of the tapes of h.
 func (p *programs) valuesOf(h *hoisted, lanes int) (made valuePrograms, err error) {
-	if made.of, err = h.family.compile(h.tapes, h.layout.find, lanes, nil); err != nil {
+	if made.of, err = h.family.compile(h.tapes, h.layout.Find, lanes, nil); err != nil {
 		return made, err
 	}
-	made.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil)
+	made.slopes, err = h.family.program(p.slopes, h.layout.Find, 1, nil)
 	return made, err
 }
 
@@ -304,13 +305,9 @@ func alongside(apart bool, f func() error) (wait func() error) {
 	}
 }
 
-// bytes returns about how much memory the vectors of a worker and its method take: those of the state's length, in
-// lanes, with the stages of a step, those of its transpose, and what the solver compares.
-func (l *layout) bytes(lanes int) float64 { return 8 * 40 * float64(l.nY) * float64(lanes) }
-
 // bytes returns about how much memory a worker and its method take.
 func (k *Kit) bytes() float64 {
-	n := k.layout.bytes(k.lanes)
+	n := k.layout.Bytes(k.lanes)
 	for _, parts := range []*tapec.Parts[*program]{k.value, k.pull, k.push, k.second} {
 		if parts == nil {
 			continue
@@ -326,7 +323,7 @@ func (k *Kit) bytes() float64 {
 
 // compile makes programs of tapes.
 func (f *family) compile(
-	tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vector) bool,
+	tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vec.Vector) bool,
 ) (*tapec.Parts[*program], error) {
 	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*program, error) {
 		return f.program(t, find, lanes, add)
@@ -362,7 +359,7 @@ func guarded(p tapec.Part) bool {
 // tangents makes k.push. If each lane moves one element only, products with matrices of parameters
 // become shorter.
 func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements bool) error {
-	places := map[tapec.Name]part{}
+	places := map[tapec.Name]vec.Part{}
 	push, err := k.family.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		t, err := d.push(t)
 		if t == nil || err != nil || !elements {
@@ -385,7 +382,7 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 }
 
 // sidesOf gives a place to the sides of the tangent of a param that t reads.
-func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]part) {
+func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]vec.Part) {
 	row, column := tapec.RowSide.Called(tangent), tapec.ColumnSide.Called(tangent)
 	if _, ok := places[row]; ok {
 		return
@@ -395,8 +392,8 @@ func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]part) 
 		return t.Shape(v).Size()
 	}
 	s := sides{k.plan.column(tapec.MustName(tangent).Of), length(row), length(column), k.nSides}
-	places[row] = part{vecSides, s.at, s.rows}
-	places[column] = part{vecSides, s.at + s.rows, s.cols}
+	places[row] = vec.Part{Vec: vec.Sides, Offset: s.at, Len: s.rows}
+	places[column] = vec.Part{Vec: vec.Sides, Offset: s.at + s.rows, Len: s.cols}
 	k.sides = append(k.sides, s)
 	k.nSides += s.rows + s.cols
 }
@@ -429,11 +426,11 @@ func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Pa
 		if slices.Contains(atStages, at.Part) {
 			return k.family.program(t, find, k.lanes, addsAtStage)
 		}
-		return k.family.program(t, find, k.lanes, func(v vector) bool { return v != vecF })
+		return k.family.program(t, find, k.lanes, func(v vec.Vector) bool { return v != vec.F })
 	})
 }
 
-func addsAtStage(v vector) bool { return v != vecY && v != vecT }
+func addsAtStage(v vec.Vector) bool { return v != vec.Y && v != vec.T }
 
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
@@ -446,7 +443,7 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 	if err != nil {
 		return err
 	}
-	places := map[tapec.Name]part{}
+	places := map[tapec.Name]vec.Part{}
 	if rates := pull.Get(tapec.PartRates); rates != nil {
 		var shared *tape.Tape
 		if with.many {
@@ -463,7 +460,7 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 		if shared != nil {
 			for _, o := range shared.Outputs {
 				n := shared.Shape(o.Value).Size()
-				places[tapec.MustName(o.Name)] = part{vecW, k.nW, n}
+				places[tapec.MustName(o.Name)] = vec.Part{Vec: vec.W, Offset: k.nW, Len: n}
 				k.nW += n
 			}
 			if k.shared, err = k.family.program(shared, k.find(places, nil), 1, nil); err != nil {
@@ -493,8 +490,8 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 
 // find is the layout's finder, but for names that only this kit has, in places, and for derivatives
 // by params, which lie where moved says.
-func (k *Kit) find(places, moved map[tapec.Name]part) finder {
-	return func(name tapec.Name) (part, bool) {
+func (k *Kit) find(places, moved map[tapec.Name]vec.Part) finder {
+	return func(name tapec.Name) (vec.Part, bool) {
 		if at, ok := places[name]; ok {
 			return at, true
 		}
@@ -502,6 +499,6 @@ func (k *Kit) find(places, moved map[tapec.Name]part) finder {
 			at, ok := moved[name.Primal()]
 			return at, ok
 		}
-		return k.layout.find(name)
+		return k.layout.Find(name)
 	}
 }

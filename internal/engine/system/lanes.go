@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
@@ -32,7 +33,7 @@ type Lanes struct {
 	samples   []float64
 
 	// params, modes and what is hoisted from them: [elements][lanes]
-	steady [numVectors][]float64
+	steady [vec.Count][]float64
 	// The accumulators of the transpose, and where they are in each lane: those of the Worker of.
 	sums []laneSum
 	at   [solvers.LaneCount][][]float64
@@ -47,7 +48,7 @@ type Lanes struct {
 	// The tangents of each direction: those of time, of Y0 and of the quadratures, and those of steady vectors. made is
 	// what Push writes.
 	dots       [][]float64
-	steadyDots [][numVectors][]float64
+	steadyDots [][vec.Count][]float64
 
 	lengths []float64               // [objectives][lanes] cotangents of the lengths of steps
 	sowing  [solvers.LaneCount]bool // Pull takes in what Sow gave
@@ -97,7 +98,7 @@ type laneCall struct {
 	machine *vm.Machine
 	// The vectors of a block: what is read, and what is written; and what a transpose or a tangent reads besides.
 	in, made, bar int
-	steady        [numVectors]int // the tangents of steady vectors; -1 for none
+	steady        [vec.Count]int // the tangents of steady vectors; -1 for none
 }
 
 // EnterPush implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.

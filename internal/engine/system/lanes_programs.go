@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -11,7 +12,7 @@ import (
 )
 
 // laneSteady are the vectors that stay the same from step to step.
-var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
+var laneSteady = []vec.Vector{vec.P, vec.D, vec.M, vec.C, vec.E}
 
 // Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
 // transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
@@ -28,7 +29,7 @@ func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *
 	size := p.Size()
 	switch {
 	case size.N > solvers.LaneStates,
-		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
+		!rates.covers(tapec.Primal, vec.K, size.N+size.Q),
 		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
 		push != nil && push.push.Get(tapec.PartRates) == nil:
 		return nil
@@ -40,9 +41,9 @@ func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *
 	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
 		return tapec.MustName(in.Name).Role == tapec.Time
 	})
-	for v, n := range map[vector]int{
-		vecP: values.layout.nP, vecD: values.layout.nD, vecM: values.layout.nM, vecC: values.layout.nC,
-		vecE: values.layout.nE,
+	for v, n := range map[vec.Vector]int{
+		vec.P: values.layout.NP, vec.D: values.layout.ND, vec.M: values.layout.NM, vec.C: values.layout.NC,
+		vec.E: values.layout.NE,
 	} {
 		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 	}
@@ -118,9 +119,9 @@ func (l *Lanes) pushed(push *Kit) {
 	}
 	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
 	for range push.lanes - len(l.dots) { // none of those that are shared with the other member
-		var steady [numVectors][]float64
-		for v, n := range map[vector]int{
-			vecP: push.plan.width, vecD: push.layout.nD, vecC: push.layout.nC, vecE: push.layout.nE,
+		var steady [vec.Count][]float64
+		for v, n := range map[vec.Vector]int{
+			vec.P: push.plan.width, vec.D: push.layout.ND, vec.C: push.layout.NC, vec.E: push.layout.NE,
 		} {
 			steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 		}
@@ -137,7 +138,7 @@ func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (
 	m.from = 0
 	t := m.extension()
 	if tape.EveryLane(t) {
-		l.extend, ok = l.compile(t, m.find(values.layout.find))
+		l.extend, ok = l.compile(t, m.find(values.layout.Find))
 	}
 	return ok
 }
@@ -149,7 +150,7 @@ func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.Lane
 	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
-	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+	if c, ok := l.compile(t, m.find(values.layout.Find)); ok {
 		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
 	}
 }
@@ -166,7 +167,7 @@ func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.
 	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
-	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+	if c, ok := l.compile(t, m.find(values.layout.Find)); ok {
 		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
 		heights := 0
 		for _, o := range tapes[0].Outputs {
@@ -215,7 +216,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	}
 	if push != nil {
 		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
-		t.push = d.tangents(&part{vecStep, l.rows.Mask, 1})
+		t.push = d.tangents(&vec.Part{Vec: vec.Step, Offset: l.rows.Mask, Len: 1})
 		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
 			return t
 		}
@@ -223,7 +224,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	}
 	if pull != nil {
 		back := newMaker(pull.layout, rates, form.Arithmetic, true)
-		mask := part{vecStep, l.rows.Mask, 1}
+		mask := vec.Part{Vec: vec.Step, Offset: l.rows.Mask, Len: 1}
 		back.mask = back.input("mask", nil, &mask)
 		if curl := pull.pull.Get(tapec.PartJacobian); curl != nil {
 			back.curl = curl.tape
@@ -232,22 +233,22 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 		if !tape.EveryLane(t.back) {
 			return t
 		}
-		t.backFind = back.find(pull.layout.find)
+		t.backFind = back.find(pull.layout.Find)
 		l.placed(back.laned)
 		if form.Moves {
 			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
 			ends.moving, ends.curl, ends.sown = true, back.curl, l.within(form)
 			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-			t.endsFind = ends.find(pull.layout.find)
+			t.endsFind = ends.find(pull.layout.Find)
 		}
 		if form.Inside {
 			seeded := newMaker(pull.layout, rates, form.Arithmetic, true)
 			seeded.mask, seeded.curl, seeded.sown = seeded.input("mask", nil, &mask), back.curl, l.within(form)
 			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-			t.seededFind = seeded.find(pull.layout.find)
+			t.seededFind = seeded.find(pull.layout.Find)
 		}
 	}
-	t.step, t.stepFind = step, m.find(values.layout.find)
+	t.step, t.stepFind = step, m.find(values.layout.Find)
 	return t
 }
 
@@ -288,16 +289,16 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 		if !tape.EveryLane(t.back) {
 			return t
 		}
-		t.backFind = back.find(pull.layout.find)
+		t.backFind = back.find(pull.layout.Find)
 		l.placed(back.laned)
 		if form.Inside {
 			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
 			seeded.sown = l.within(form)
 			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
-			t.seededFind = seeded.find(pull.layout.find)
+			t.seededFind = seeded.find(pull.layout.Find)
 		}
 	}
-	t.step, t.stepFind = step, m.find(values.layout.find)
+	t.step, t.stepFind = step, m.find(values.layout.Find)
 	return t
 }
 
@@ -373,7 +374,7 @@ func gains(t *tape.Tape) bool {
 func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 	type link struct {
 		output, slope bool // it is a cotangent or a tangent
-		vec           vector
+		vec           vec.Vector
 	}
 	var links []link
 	put := func(name string, output bool) (at vm.Place, ok bool) {
@@ -381,13 +382,13 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 		if err != nil {
 			return at, false
 		}
-		k := link{output, n.Variation != tapec.Primal, p.vec}
+		k := link{output, n.Variation != tapec.Primal, p.Vec}
 		i := slices.Index(links, k)
 		if i < 0 {
 			i = len(links)
 			links = append(links, k)
 		}
-		return vm.Place{Vector: i, Offset: p.offset * solvers.LaneCount}, true
+		return vm.Place{Vector: i, Offset: p.Offset * solvers.LaneCount}, true
 	}
 	ins, outs := make([]vm.Place, len(t.Inputs)), make([]vm.Place, len(t.Outputs))
 	for i, in := range t.Inputs {
@@ -410,13 +411,13 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 	}
 	for i, k := range links {
 		switch {
-		case k.vec == vecStep && !k.slope:
+		case k.vec == vec.Step && !k.slope:
 			c.in = i
-		case k.vec == vecStep:
+		case k.vec == vec.Step:
 			c.bar = i
-		case k.vec == vecMade && (!k.slope || l.dots != nil):
+		case k.vec == vec.Made && (!k.slope || l.dots != nil):
 			c.made = i
-		case k.vec == vecMade:
+		case k.vec == vec.Made:
 			c.machine.SetVector(i, l.made)
 		case k.slope && l.steady[k.vec] != nil && !k.output:
 			c.steady[k.vec] = i
@@ -441,17 +442,17 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 		if r.state == "" {
 			continue
 		}
-		for i := range r.len {
+		for i := range r.Len {
 			element := func(x tape.Value) tape.Value {
 				if len(r.shape) == 0 {
 					return x
 				}
-				return m.b.Element(m.b.Reshape(x, tape.Shape{r.len}), i)
+				return m.b.Element(m.b.Reshape(x, tape.Shape{r.Len}), i)
 			}
 			y0, y1 := m.b.Op1(tape.Abs, element(began[r.name])), m.b.Op1(tape.Abs, element(ends[r.name]))
 			abs := m.b.Scalar(m.tol.AbsOf(n))
 			if m.abs > 0 {
-				abs = m.input("abs"+strconv.Itoa(n), nil, &part{vecStep, m.abs + n, 1})
+				abs = m.input("abs"+strconv.Itoa(n), nil, &vec.Part{Vec: vec.Step, Offset: m.abs + n, Len: 1})
 			}
 			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), abs)
 			x := m.b.Div(m.b.Op1(tape.Abs, element(errors[r.name])), sc)

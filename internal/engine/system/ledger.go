@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -13,14 +14,14 @@ import (
 // matrices are outer products, one for each stage of every step: their factors are recorded, and the
 // products of many stages are computed at once.
 type plan struct {
-	columns  map[string]part // of the active params: their places in a row
-	width    int             // of a row
+	columns  map[string]vec.Part // of the active params: their places in a row
+	width    int                 // of a row
 	direct   []direct
 	gathered int // elements of all direct ones
 	deferred []deferral
-	empty    []part // columns that nothing is written to
-	record   int    // doubles that the factors of one stage take
-	capacity int    // stages noted before the products are done
+	empty    []vec.Part // columns that nothing is written to
+	record   int        // doubles that the factors of one stage take
+	capacity int        // stages noted before the products are done
 }
 
 // direct is a parameter whose cotangents are summed element by element.
@@ -43,18 +44,18 @@ type deferral struct {
 const leastDeferred = 16
 
 // newPlan orders the active parameters as they are given.
-func newPlan(l *layout, active []string) *plan {
-	p := &plan{columns: map[string]part{}}
+func newPlan(l *vec.Layout, active []string) *plan {
+	p := &plan{columns: map[string]vec.Part{}}
 	for _, name := range active {
-		at := l.part(tapec.Param.Called(name))
-		p.columns[name] = part{vecP, p.width, at.len}
-		p.width += at.len
+		at := l.Part(tapec.Param.Called(name))
+		p.columns[name] = vec.Part{Vec: vec.P, Offset: p.width, Len: at.Len}
+		p.width += at.Len
 	}
 	return p
 }
 
 // column returns the place of an active param in a row.
-func (p *plan) column(param string) part {
+func (p *plan) column(param string) vec.Part {
 	at, ok := p.columns[param]
 	if !ok {
 		panic("system: param " + param + " is not active")
@@ -63,8 +64,8 @@ func (p *plan) column(param string) part {
 }
 
 // moved returns where the tangents of the active params stand: in a row, or in a tangent of one.
-func (p *plan) moved() map[tapec.Name]part {
-	places := map[tapec.Name]part{}
+func (p *plan) moved() map[tapec.Name]vec.Part {
+	places := map[tapec.Name]vec.Part{}
 	for name, at := range p.columns {
 		places[tapec.Param.Called(name)] = at
 	}
@@ -73,7 +74,7 @@ func (p *plan) moved() map[tapec.Name]part {
 
 // gather gives places to the parameters whose cotangents are summed element by element. It completes
 // the plan, so all deferred products must be known.
-func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec.Name]part {
+func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec.Name]vec.Part {
 	made := map[string]bool{}
 	for _, t := range tapes.All() {
 		if t != nil {
@@ -82,7 +83,7 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 			}
 		}
 	}
-	parts := map[tapec.Name]part{}
+	parts := map[tapec.Name]vec.Part{}
 	written := map[int]bool{} // by column
 	for _, d := range p.deferred {
 		written[d.column] = true
@@ -93,15 +94,15 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 			continue
 		}
 		column := p.columns[name]
-		parts[param] = part{vecP, p.gathered, column.len}
-		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset, written[column.offset]})
-		p.gathered += column.len
+		parts[param] = vec.Part{Vec: vec.P, Offset: p.gathered, Len: column.Len}
+		p.direct = append(p.direct, direct{p.gathered, column.Len, column.Offset, written[column.Offset]})
+		p.gathered += column.Len
 	}
 	for _, d := range p.direct {
 		written[d.column] = true
 	}
 	for _, c := range p.columns {
-		if !written[c.offset] {
+		if !written[c.Offset] {
 			p.empty = append(p.empty, c)
 		}
 	}
@@ -109,14 +110,14 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 }
 
 // defers plans the products of a transpose. It returns where their factors lie in a record.
-func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]part {
-	places := map[tapec.Name]part{}
+func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]vec.Part {
+	places := map[tapec.Name]vec.Part{}
 	place := func(factor string, n int) int {
 		name := tapec.MustName(factor)
 		if at, ok := places[name]; ok {
-			return at.offset
+			return at.Offset
 		}
-		places[name] = part{vecFactors, p.record, n}
+		places[name] = vec.Part{Vec: vec.Factors, Offset: p.record, Len: n}
 		p.record += n
 		return p.record - n
 	}
@@ -129,7 +130,7 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]part {
 		}
 		p.deferred = append(p.deferred, deferral{
 			left: place(d.Left, left), right: place(d.Right, right), rows: d.Rows, cols: d.Cols,
-			laneLeft: d.LaneLeft, column: p.column(tapec.MustName(d.Output).Of).offset,
+			laneLeft: d.LaneLeft, column: p.column(tapec.MustName(d.Output).Of).Offset,
 			first: len(p.deferred) == 0 || list[i-1].Output != d.Output, // those of one output stand together
 		})
 	}
@@ -295,7 +296,7 @@ func (b *ledger) finish() {
 	for _, c := range b.empty {
 		for _, row := range b.rows {
 			if row != nil {
-				clear(row[c.offset : c.offset+c.len])
+				clear(row[c.Offset : c.Offset+c.Len])
 			}
 		}
 	}

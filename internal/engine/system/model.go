@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -29,20 +30,20 @@ type Model struct {
 	Checked  *model.Model
 	Compiled *tapec.Compiled
 
-	layout   *layout
+	layout   *vec.Layout
 	programs *programs
 	family   *family // what the model shares with its experiments; nil for nothing
 
-	reads      map[string]part // where the inputs of all tapes lie
-	functional []int           // per element of the functional vector: which functional it is of
-	rows       [][]float64     // per instant: the data row read there
-	atTimes    [][]int         // per group of instants: the functionals that are read there, in ascending order
-	atEvents   [][]int         // likewise per event
-	visits     []int           // per functional: at how many instants it is read
-	fixed      []bool          // per instant: its time depends on nothing
-	unmoved    []bool          // per instant: its time depends on no discrete
-	mass       *solvers.Mass   // nil without algebraic unknowns
-	someNth    bool            // some functional counts only one firing
+	reads      map[string]vec.Part // where the inputs of all tapes lie
+	functional []int               // per element of the functional vector: which functional it is of
+	rows       [][]float64         // per instant: the data row read there
+	atTimes    [][]int             // per group of instants: the functionals that are read there, in ascending order
+	atEvents   [][]int             // likewise per event
+	visits     []int               // per functional: at how many instants it is read
+	fixed      []bool              // per instant: its time depends on nothing
+	unmoved    []bool              // per instant: its time depends on no discrete
+	mass       *solvers.Mass       // nil without algebraic unknowns
+	someNth    bool                // some functional counts only one firing
 	atoms      atoms
 
 	extended func() *extension
@@ -50,9 +51,6 @@ type Model struct {
 	laws  *conserved
 	asked func() asked
 }
-
-// Place is where something lies in a flat vector: elements [Offset, Offset+Len).
-type Place struct{ Offset, Len int }
 
 // New compiles a checked model. It returns nil when it adds errors to list.
 func New(checked *model.Model, list *diag.List) *Model {
@@ -77,7 +75,7 @@ func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 	if list.HasErrors() {
 		return nil
 	}
-	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
+	m := &Model{Checked: checked, Compiled: compiled, layout: vec.NewLayout(compiled), family: f}
 	m.mass = newMass(m)
 	var err error
 	if m.programs, err = newPrograms(m, list); err != nil {
@@ -99,7 +97,7 @@ func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 func (m *Model) index() {
 	c := m.Compiled
 	m.reads = readInputs(m)
-	m.functional = make([]int, m.layout.nF)
+	m.functional = make([]int, m.layout.NF)
 	for k := range c.Functionals {
 		f := &c.Functionals[k]
 		for j := range f.Shape.Size() {
@@ -139,11 +137,11 @@ func (m *Model) index() {
 }
 
 // readInputs tells where the inputs of all tapes lie.
-func readInputs(m *Model) map[string]part {
-	reads := map[string]part{}
+func readInputs(m *Model) map[string]vec.Part {
+	reads := map[string]vec.Part{}
 	for _, t := range m.Compiled.Tapes() {
 		for _, in := range t.Inputs {
-			if at, ok := m.layout.find(tapec.MustName(in.Name)); ok {
+			if at, ok := m.layout.Find(tapec.MustName(in.Name)); ok {
 				reads[in.Name] = at
 			}
 		}
@@ -178,7 +176,7 @@ func (m *Model) readBy(t *tape.Tape) (list []int) {
 		return nil
 	}
 	for _, out := range t.Outputs {
-		list = append(list, m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset))
+		list = append(list, m.FunctionalAt(m.layout.Part(tapec.MustName(out.Name)).Offset))
 	}
 	slices.Sort(list)
 	return list
@@ -213,10 +211,10 @@ func instantsWithout(t *tape.Tape, n int, on func(input string) bool) []bool {
 func (m *Model) FunctionalAt(offset int) int { return m.functional[offset] }
 
 // Param returns where a param, or a total of the experiments, lies among all of them.
-func (m *Model) Param(name string) Place { return m.layout.part(tapec.Param.Called(name)).place() }
+func (m *Model) Param(name string) vec.Place { return m.layout.Part(tapec.Param.Called(name)).Place() }
 
 // State returns where a state lies in the state vector.
-func (m *Model) State(name string) Place { return m.layout.part(tapec.State.Called(name)).place() }
+func (m *Model) State(name string) vec.Place { return m.layout.Part(tapec.State.Called(name)).Place() }
 
 // FunctionalSpan returns the place of the functional that holds element offset of the functional vector.
 func (m *Model) FunctionalSpan(offset int) source.Span {
@@ -233,24 +231,24 @@ func (m *Model) Reads(param string) bool {
 func (m *Model) Outputs() int { return len(m.Compiled.Outputs.Outputs) }
 
 // Output returns where output i lies among the values of all outputs, and its shape.
-func (m *Model) Output(i int) (Place, tape.Shape) {
+func (m *Model) Output(i int) (vec.Place, tape.Shape) {
 	outs := m.Compiled.Outputs
 	o := outs.Outputs[i]
-	return m.layout.part(tapec.MustName(o.Name)).place(), outs.Shape(o.Value)
+	return m.layout.Part(tapec.MustName(o.Name)).Place(), outs.Shape(o.Value)
 }
 
 // States returns the number of elements of the state vector.
-func (m *Model) States() int { return m.layout.nY }
+func (m *Model) States() int { return m.layout.NY }
 
 // Discretes returns the number of elements of the vector of discretes.
-func (m *Model) Discretes() int { return m.layout.nD }
+func (m *Model) Discretes() int { return m.layout.ND }
 
 // StateName names element i of the state vector.
 func (m *Model) StateName(i int) string {
-	for k, p := range m.layout.states {
-		if i < p.offset+p.len {
+	for k, p := range m.layout.States {
+		if i < p.Offset+p.Len {
 			s := m.Checked.States[k]
-			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, i-p.offset)
+			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, i-p.Offset)
 		}
 	}
 	return "state " + strconv.Itoa(i+1)

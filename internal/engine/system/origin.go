@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/origin"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
@@ -85,24 +86,24 @@ func (p *Task) Derivatives() *Derivatives {
 
 // Objective looks at the derivatives of objective row by the functionals and by params.
 func (d *Derivatives) Objective(row int, functionals []float64) (origin.Origin, bool) {
-	return d.find(d.objectives, row, &values{vecF: functionals, vecP: d.problem.Point.p})
+	return d.find(d.objectives, row, &vec.Values{vec.F: functionals, vec.P: d.problem.Point.p})
 }
 
 // Rates looks at the derivatives of the rates at (t, y) by states and params, with discretes and modes.
 func (d *Derivatives) Rates(t float64, y, discretes, modes []float64) (origin.Origin, bool) {
-	return d.find(d.rates, -1, &values{
-		vecT: {t}, vecY: y, vecP: d.problem.Point.p, vecD: discretes, vecM: modes,
+	return d.find(d.rates, -1, &vec.Values{
+		vec.T: {t}, vec.Y: y, vec.P: d.problem.Point.p, vec.D: discretes, vec.M: modes,
 	})
 }
 
 // find runs e with a cotangent of 1 for element row of the result, or for all of them if row is -1.
-func (d *Derivatives) find(e *tape.Evaluator[float64], row int, from *values) (origin.Origin, bool) {
+func (d *Derivatives) find(e *tape.Evaluator[float64], row int, from *vec.Values) (origin.Origin, bool) {
 	if e == nil {
 		return origin.Origin{}, false
 	}
 	for _, in := range e.Tape().Inputs {
 		name, to := tapec.MustName(in.Name), e.Input(in.Name)
-		at, ok := d.problem.Model.layout.find(name)
+		at, ok := d.problem.Model.layout.Find(name)
 		switch {
 		case name.Variation == tapec.Cotangent:
 			for i := range to {
@@ -111,8 +112,8 @@ func (d *Derivatives) find(e *tape.Evaluator[float64], row int, from *values) (o
 					to[i] = 1
 				}
 			}
-		case ok && at.offset <= len(from[at.vec]):
-			copy(to, from[at.vec][at.offset:])
+		case ok && at.Offset <= len(from[at.Vec]):
+			copy(to, from[at.Vec][at.Offset:])
 		}
 	}
 	e.Run()
@@ -143,20 +144,17 @@ func (w *Worker) OutputOf(i int) int {
 func (w *Worker) OutputOrigin(t float64, y, d []float64, i int) (from origin.Origin, found bool) {
 	c := w.value.Get(tapec.PartOutputs)
 	w.t[0] = t
-	saved := w.in[tapec.Primal][vecD]
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = y, d
+	saved := w.in[tapec.Primal][vec.D]
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = y, d
 	from, found = w.origin(c, c.tape.Outputs[i].Value)
-	w.in[tapec.Primal][vecD] = saved
+	w.in[tapec.Primal][vec.D] = saved
 	return from, found
 }
-
-// values are vectors that hold the inputs of tapes which are evaluated beside a run.
-type values [numVectors][]float64
 
 // load copies what t reads from the vectors to the inputs of its evaluator. It reports whether all
 // inputs are there. What is missing at the end of an input is zero, so that a one-hot vector of
 // firings need not be longer than its 1.
-func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
+func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values) bool {
 	for i := range t.Inputs {
 		if in := &t.Inputs[i]; !m.loadInput(in, e.Value(tape.Value(i)), from) {
 			return false
@@ -166,15 +164,15 @@ func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) boo
 }
 
 // loadInput is load for one input.
-func (m *Model) loadInput(in *tape.Input, to []float64, from *values) bool {
+func (m *Model) loadInput(in *tape.Input, to []float64, from *vec.Values) bool {
 	at, ok := m.reads[in.Name]
 	if !ok { // the tape is made of those of the model
-		at, ok = m.layout.find(tapec.MustName(in.Name))
+		at, ok = m.layout.Find(tapec.MustName(in.Name))
 	}
-	if !ok || at.vec == vecRow && from[vecRow] == nil || at.offset > len(from[at.vec]) {
+	if !ok || at.Vec == vec.Row && from[vec.Row] == nil || at.Offset > len(from[at.Vec]) {
 		return false
 	}
 	clear(to)
-	copy(to, from[at.vec][at.offset:])
+	copy(to, from[at.Vec][at.Offset:])
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -55,7 +56,7 @@ func (w *Worker) Peaks() []int { return w.problem.Peaks }
 // Heights implements sens.PeakObjectives.
 func (w *Worker) Heights(t float64, y, e []float64) {
 	w.t[0] = t
-	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecF] = y, w.functional
+	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.F] = y, w.functional
 	w.value.Get(tapec.PartPeaks).run(&w.in, &w.out)
 	for i, j := range w.problem.Peaks {
 		e[i] = w.functional[j]
@@ -70,8 +71,8 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 	}
 	w.t[0] = t
 	clear(w.functional) // what does not move is not written
-	w.in[tapec.Primal][vecY], w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = y, rateOfTime, yd
-	w.out[tapec.Tangent][vecF] = w.functional
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = y, rateOfTime, yd
+	w.out[tapec.Tangent][vec.F] = w.functional
 	w.slopes.run(&w.in, &w.out)
 	for i, j := range w.problem.Peaks {
 		ed[i] = w.functional[j]
@@ -106,13 +107,13 @@ func (k *Kit) peakGroup(m *Model, group int) (peakGroup, error) {
 			continue
 		}
 		part := tapec.Only(t, func(output string) bool {
-			return m.FunctionalAt(k.layout.part(tapec.MustName(output)).offset)/manyPeaks == group
+			return m.FunctionalAt(k.layout.Part(tapec.MustName(output)).Offset)/manyPeaks == group
 		})
 		if len(part.Outputs) == 0 {
 			continue
 		}
 		var err error
-		if made[i], err = k.family.program(part, k.layout.find, 1, nil); err != nil {
+		if made[i], err = k.family.program(part, k.layout.Find, 1, nil); err != nil {
 			return peakGroup{}, err
 		}
 	}
@@ -145,7 +146,7 @@ func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float6
 		w.keep(calls[1])
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecF] = y, w.functional
+	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.F] = y, w.functional
 	calls[0].run(&w.in, &w.out)
 	e = w.functional[element]
 	if calls[1] == nil {
@@ -153,8 +154,8 @@ func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float6
 	}
 	w.t[0] = within
 	w.functional[element] = 0 // what does not move is not written
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = rateOfTime, yd
-	w.out[tapec.Tangent][vecF] = w.functional
+	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = rateOfTime, yd
+	w.out[tapec.Tangent][vec.F] = w.functional
 	calls[1].run(&w.in, &w.out)
 	return e, w.functional[element], true
 }
@@ -206,10 +207,10 @@ func (k *Kit) peaksAt(peaks []int) (at [2][]int) {
 			continue
 		}
 		for _, o := range t.Outputs {
-			p := k.layout.part(tapec.MustName(o.Name))
+			p := k.layout.Part(tapec.MustName(o.Name))
 			for j, element := range peaks {
-				if element >= p.offset && element < p.offset+p.len {
-					at[i][j] = first + element - p.offset
+				if element >= p.Offset && element < p.Offset+p.Len {
+					at[i][j] = first + element - p.Offset
 				}
 			}
 			first += t.Shape(o.Value).Size()

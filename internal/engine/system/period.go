@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -47,7 +48,7 @@ func early(w *Worker, i int) int {
 	if w.flights == nil {
 		return 0
 	}
-	w.Times(w.in[tapec.Primal][vecD])
+	w.Times(w.in[tapec.Primal][vec.D])
 	return w.flights.Skip(i)
 }
 
@@ -443,10 +444,10 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 	o = &cycle{version: p.Point.version, d: slices.Clone(d), by: map[string][]float64{}}
 	o.assigned, o.inert = make([]bool, len(d)), make([]bool, len(d))
 	for _, s := range p.Model.Checked.Discretes {
-		at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
+		at := p.Model.layout.Part(tapec.Discrete.Called(s.Name))
 		is := p.Model.Compiled.Inert(s)
-		for k := range at.len {
-			o.inert[at.offset+k] = is
+		for k := range at.Len {
+			o.inert[at.Offset+k] = is
 		}
 	}
 	for e, ev := range p.Model.Checked.Events {
@@ -461,10 +462,10 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 				if !is || !s.Hidden || what != "when" && !strings.HasPrefix(what, "value") {
 					continue
 				}
-				at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
-				each := at.len / (n * ev.Slot.Count)
+				at := p.Model.layout.Part(tapec.Discrete.Called(s.Name))
+				each := at.Len / (n * ev.Slot.Count)
 				for slot := range ev.Slot.Count {
-					first := at.offset + (elem*ev.Slot.Count+slot)*each
+					first := at.Offset + (elem*ev.Slot.Count+slot)*each
 					if what == "when" {
 						q.When[slot] = first
 						continue
@@ -491,8 +492,8 @@ func (o *cycle) Name(b *orbit.Border, i int) string {
 	}
 	at := b.Active[i-len(b.Y)]
 	for _, s := range m.Checked.Discretes {
-		if p := m.layout.part(tapec.Discrete.Called(s.Name)); at >= p.offset && at < p.offset+p.len {
-			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.offset)
+		if p := m.layout.Part(tapec.Discrete.Called(s.Name)); at >= p.Offset && at < p.Offset+p.Len {
+			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.Offset)
 		}
 	}
 	return "a discrete"
@@ -601,10 +602,10 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 	}
 	time := slices.Contains(timed, true)
 	for _, b := range body.ins {
-		time = time || b.vec == vecT
+		time = time || b.vec == vec.T
 	}
 	for _, b := range body.outs {
-		if b.vec == vecD {
+		if b.vec == vec.D {
 			for i := b.lo; i < b.hi; i++ {
 				o.assigned[i] = true
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/target"
 
 	"odes.dev/odes/lang/diag"
@@ -43,10 +44,10 @@ type Point struct {
 func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 	pt := &Point{
 		model: m,
-		p:     make([]float64, m.layout.nP),
+		p:     make([]float64, m.layout.NP),
 		cutP:  map[*model.Symbol]bool{},
 		cutE:  map[*model.Symbol][]bool{},
-		cut:   make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
+		cut:   make([]bool, m.layout.NY), initial: make([]float64, m.layout.NY),
 	}
 	for _, o := range set {
 		pt.assign(o, l)
@@ -274,7 +275,7 @@ func (pt *Point) FailedAsserts() []int {
 		return nil
 	}
 	e := tape.NewEvaluator[float64](t)
-	pt.model.load(t, e, &values{vecP: pt.p})
+	pt.model.load(t, e, &vec.Values{vec.P: pt.p})
 	e.Run()
 	var failed []int
 	for i, ok := range e.Output(tapec.Holds.Name().String()) {

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
 )
-
-// frame holds the vectors that a call reads or writes, by variation. Lane
-// vectors have L copies of each element.
-type frame [tapec.NumVariations][numVectors][]float64
 
 // program is a tape ready to run: compiled for a lane count, with the places
 // its inputs and outputs bind to. It is shared, and immutable but for whole steps, which are compiled later.
@@ -20,9 +17,9 @@ type program struct {
 	lanes     int
 	ins, outs []binding
 	links     []link
-	moves     []int                                // links to moving vectors
-	params    []int                                // links to the params
-	written   [tapec.NumVariations][numVectors]int // elements of outputs
+	moves     []int                               // links to moving vectors
+	params    []int                               // links to the params
+	written   [tapec.NumVariations][vec.Count]int // elements of outputs
 	tape      *tape.Tape
 	wholes    wholes // of rates
 }
@@ -31,7 +28,7 @@ type program struct {
 // (already multiplied by the lanes).
 type binding struct {
 	vary   tapec.Variation
-	vec    vector
+	vec    vec.Vector
 	lo, hi int
 	add    bool
 }
@@ -41,7 +38,7 @@ type binding struct {
 type link struct {
 	output bool
 	vary   tapec.Variation
-	vec    vector
+	vec    vec.Vector
 }
 
 // place returns where b lies, for the machine. A worker's parameters and what is
@@ -55,32 +52,32 @@ func (p *program) place(b binding, output bool) vm.Place {
 		if moving[b.vary][b.vec] {
 			p.moves = append(p.moves, i)
 		}
-		if !output && b.vary == tapec.Primal && b.vec == vecP {
+		if !output && b.vary == tapec.Primal && b.vec == vec.P {
 			p.params = append(p.params, i)
 		}
 	}
-	steady := !output && b.vary == tapec.Primal && (b.vec == vecP || b.vec == vecC)
+	steady := !output && b.vary == tapec.Primal && (b.vec == vec.P || b.vec == vec.C)
 	return vm.Place{Vector: i, Offset: b.lo, Constant: steady, Add: b.add}
 }
 
 // finder says where what a name binds to lies.
-type finder func(name tapec.Name) (part, bool)
+type finder func(name tapec.Name) (vec.Part, bool)
 
 // place reads a name and finds its place.
-func place(text string, find finder) (tapec.Name, part, error) {
+func place(text string, find finder) (tapec.Name, vec.Part, error) {
 	name, err := tapec.ParseName(text)
 	if err != nil {
-		return name, part{}, err
+		return name, vec.Part{}, err
 	}
 	at, ok := find(name)
 	if !ok {
-		return name, part{}, fmt.Errorf("no vector holds %s", text)
+		return name, vec.Part{}, fmt.Errorf("no vector holds %s", text)
 	}
 	return name, at, nil
 }
 
 // program compiles t. Outputs for which add reports true are accumulated into their place.
-func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*program, error) {
+func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vector) bool) (*program, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -98,7 +95,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 			width = lanes
 		}
 		n := in.Shape.Size()
-		b := binding{name.Variation, at.vec, at.offset * width, (at.offset + n) * width, false}
+		b := binding{name.Variation, at.Vec, at.Offset * width, (at.Offset + n) * width, false}
 		p.ins = append(p.ins, b)
 		ins = append(ins, p.place(b, false))
 	}
@@ -121,14 +118,14 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 		}
 		n := t.Shape(out.Value).Size()
 		b := binding{
-			vary, at.vec, at.offset * width, (at.offset + n) * width,
-			add != nil && vary >= tapec.Cotangent && add(at.vec),
+			vary, at.Vec, at.Offset * width, (at.Offset + n) * width,
+			add != nil && vary >= tapec.Cotangent && add(at.Vec),
 		}
-		if at.vec == vecFactors { // shared and per-lane ones share a record
+		if at.Vec == vec.Factors { // shared and per-lane ones share a record
 			if perLane[out.Value] {
 				n *= lanes
 			}
-			b = binding{vary, at.vec, at.offset, at.offset + n, false}
+			b = binding{vary, at.Vec, at.Offset, at.Offset + n, false}
 		}
 		p.outs = append(p.outs, b)
 		p.written[b.vary][b.vec] += b.hi - b.lo
@@ -168,7 +165,7 @@ type call struct {
 	*program
 	machine *vm.Machine
 	bound   bool
-	in, out *frame       // of the last run
+	in, out *vec.Frame   // of the last run
 	vectors []*[]float64 // of these frames, one for each link
 }
 
@@ -187,7 +184,7 @@ func (c *call) refresh() {
 }
 
 // run reads its inputs from in and writes its outputs to out.
-func (c *call) run(in, out *frame) {
+func (c *call) run(in, out *vec.Frame) {
 	if c.in != in || c.out != out {
 		c.in, c.out, c.vectors = in, out, c.vectors[:0]
 		for _, l := range c.links {
@@ -206,16 +203,16 @@ func (c *call) run(in, out *frame) {
 
 // moving are the vectors that calls of the rates and their derivatives find in a new place each time.
 // All others stay where the worker has them.
-var moving = [tapec.NumVariations][numVectors]bool{
-	tapec.Primal:           {vecY: true, vecK: true, vecJ: true, vecW: true, vecFactors: true},
-	tapec.Tangent:          {vecT: true, vecY: true, vecK: true, vecJ: true},
-	tapec.Cotangent:        {vecT: true, vecY: true, vecK: true, vecJ: true},
-	tapec.CotangentTangent: {vecT: true, vecY: true, vecK: true, vecJ: true},
+var moving = [tapec.NumVariations][vec.Count]bool{
+	tapec.Primal:           {vec.Y: true, vec.K: true, vec.J: true, vec.W: true, vec.Factors: true},
+	tapec.Tangent:          {vec.T: true, vec.Y: true, vec.K: true, vec.J: true},
+	tapec.Cotangent:        {vec.T: true, vec.Y: true, vec.K: true, vec.J: true},
+	tapec.CotangentTangent: {vec.T: true, vec.Y: true, vec.K: true, vec.J: true},
 }
 
 // runMoved is run for calls in a row that change only the moving vectors. These must overlap no other
 // memory.
-func (c *call) runMoved(in, out *frame) {
+func (c *call) runMoved(in, out *vec.Frame) {
 	if !c.bound {
 		c.run(in, out)
 		c.bound = true
@@ -233,7 +230,7 @@ func (c *call) runMoved(in, out *frame) {
 }
 
 // runBound is run for calls in a row that change no vector's place.
-func (c *call) runBound(in, out *frame) {
+func (c *call) runBound(in, out *vec.Frame) {
 	if !c.bound {
 		c.run(in, out)
 		c.bound = true
@@ -243,6 +240,6 @@ func (c *call) runBound(in, out *frame) {
 }
 
 // covers reports whether the program writes every element of the first n of a vector's variation.
-func (p *program) covers(vary tapec.Variation, vec vector, n int) bool {
-	return p.written[vary][vec] == n
+func (p *program) covers(vary tapec.Variation, of vec.Vector, n int) bool {
+	return p.written[vary][of] == n
 }

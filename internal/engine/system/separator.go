@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -188,10 +189,10 @@ func (c *neighbour) shift(list []*model.Symbol, size float64) {
 	}
 	c.d = slices.Clone(c.d)
 	for n, s := range list {
-		at := c.model.layout.part(tapec.Discrete.Called(s.Name))
-		for i, x := range c.d[at.offset : at.offset+at.len] {
+		at := c.model.layout.Part(tapec.Discrete.Called(s.Name))
+		for i, x := range c.d[at.Offset : at.Offset+at.Len] {
 			if math.Abs(x) < 1e300 {
-				c.d[at.offset+i] += float64(size*fraction(n+i, 1)) * max(math.Abs(x), 1e-3)
+				c.d[at.Offset+i] += float64(size*fraction(n+i, 1)) * max(math.Abs(x), 1e-3)
 			}
 		}
 	}
@@ -207,14 +208,14 @@ func (c *neighbour) settle() {
 	for _, s := range c.model.Checked.Discretes {
 		if !c.model.assigns(s.Name) {
 			name := tapec.Discrete.Called(s.Name)
-			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, at))
+			copy(c.d[c.model.layout.Part(name).Offset:], c.eval(c.model.Compiled.Start, name, at))
 		}
 	}
 }
 
 // eval returns an output of a tape at the moved point.
 func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
-	return slices.Clone(c.evaluate(t, output, at, c.in[tapec.Primal][vecM]))
+	return slices.Clone(c.evaluate(t, output, at, c.in[tapec.Primal][vec.M]))
 }
 
 // evaluate is eval in some modes. The next call overwrites what it returns.
@@ -227,7 +228,7 @@ func (c *neighbour) evaluate(t *tape.Tape, output tapec.Name, at float64, modes 
 		e = tape.NewEvaluator[float64](t)
 		c.evaluators[t] = e
 	}
-	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: modes})
+	c.model.load(t, e, &vec.Values{vec.T: {at}, vec.Y: c.near, vec.P: c.p, vec.D: c.d, vec.M: modes})
 	e.Run()
 	return e.Output(output.String())
 }
@@ -251,7 +252,7 @@ func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 
 // guard returns a root function at the moved point and a time.
 func (c *neighbour) guard(i int, at float64) float64 {
-	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.in[tapec.Primal][vecM])[i]
+	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.in[tapec.Primal][vec.M])[i]
 }
 
 // start puts states and discretes where a run would begin.
@@ -264,7 +265,7 @@ func (c *neighbour) start(at float64) {
 		if name.Role == tapec.Discrete {
 			to = c.d
 		}
-		copy(to[c.model.layout.part(name).offset:], c.eval(start, name, at))
+		copy(to[c.model.layout.Part(name).Offset:], c.eval(start, name, at))
 	}
 	for i, cut := range c.problem.Point.cut {
 		if cut {

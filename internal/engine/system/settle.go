@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/engine/laws"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
@@ -87,7 +88,7 @@ func (m *Model) moment(e int) Moment {
 func (m *Model) Span(pt *Point) float64 {
 	t := m.Compiled.Instants
 	e := tape.NewEvaluator[float64](t)
-	if !m.load(t, e, &values{vecP: pt.p, vecD: make([]float64, m.layout.nD)}) {
+	if !m.load(t, e, &vec.Values{vec.P: pt.p, vec.D: make([]float64, m.layout.ND)}) {
 		return 1
 	}
 	e.Run()
@@ -100,23 +101,23 @@ func (m *Model) Span(pt *Point) float64 {
 
 // Initial returns the initial state at pt; nil where it depends on what only a run knows.
 func (m *Model) Initial(pt *Point) []float64 {
-	known := values{vecP: pt.p, vecD: make([]float64, m.layout.nD), vecT: []float64{0}}
+	known := vec.Values{vec.P: pt.p, vec.D: make([]float64, m.layout.ND), vec.T: []float64{0}}
 	at := tape.NewEvaluator[float64](m.Compiled.Instants)
 	if !m.load(m.Compiled.Instants, at, &known) {
 		return nil
 	}
 	at.Run()
-	known[vecT][0] = at.Output(tapec.Times.Name().String())[0]
+	known[vec.T][0] = at.Output(tapec.Times.Name().String())[0]
 	t := m.Compiled.Start
 	e := tape.NewEvaluator[float64](t)
 	if !m.load(t, e, &known) {
 		return nil
 	}
 	e.Run()
-	y := make([]float64, m.layout.nY)
+	y := make([]float64, m.layout.NY)
 	for _, out := range t.Outputs {
-		if to := m.layout.part(tapec.MustName(out.Name)); to.vec == vecY {
-			copy(y[to.offset:], e.Output(out.Name))
+		if to := m.layout.Part(tapec.MustName(out.Name)); to.Vec == vec.Y {
+			copy(y[to.Offset:], e.Output(out.Name))
 		}
 	}
 	return y
@@ -124,8 +125,8 @@ func (m *Model) Initial(pt *Point) []float64 {
 
 // StateUnit returns the unit of element i of the state vector.
 func (m *Model) StateUnit(i int) units.Unit {
-	for k, p := range m.layout.states {
-		if i >= p.offset && i < p.offset+p.len {
+	for k, p := range m.layout.States {
+		if i >= p.Offset && i < p.Offset+p.Len {
 			return m.Checked.States[k].Type.Unit
 		}
 	}
@@ -171,8 +172,8 @@ func (m *Model) unknowns() []int32 {
 
 // rates evaluates the rates at random residues, other ones for each sample but for inputs that stay.
 func (m *Model) rates(stays func(tapec.Name) bool) *steady.Rates {
-	r := &steady.Rates{N: m.layout.nY, Unknowns: m.unknowns()}
-	laws.Sample(r, m.Compiled.Rates, func(out tapec.Name) int { return m.layout.part(out).offset }, stays)
+	r := &steady.Rates{N: m.layout.NY, Unknowns: m.unknowns()}
+	laws.Sample(r, m.Compiled.Rates, func(out tapec.Name) int { return m.layout.Part(out).Offset }, stays)
 	if r.N < laws.Many {
 		return r
 	}
@@ -186,7 +187,7 @@ func (m *Model) rates(stays func(tapec.Name) bool) *steady.Rates {
 // Conserved does not find such quantities. The error is that of ctx.
 func (m *Model) Coefficients(ctx context.Context) (params []string, err error) {
 	const large = 400 // states times params for which it takes no time
-	if m.layout.nY*len(m.Compiled.Rates.Inputs) > large*large {
+	if m.layout.NY*len(m.Compiled.Rates.Inputs) > large*large {
 		return nil, nil
 	}
 	laws, err := m.Conserved(ctx)
@@ -259,7 +260,7 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 			return nil, err
 		}
 		s.worker = p.Worker(k)
-		if s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws); p.Past != nil {
+		if s.plan = steady.NewPlan(p.Model.layout.NY, p.places(), laws); p.Past != nil {
 			s.plan = p.Past.Plan(s.worker, laws)
 		}
 	}

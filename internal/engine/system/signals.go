@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/engine/form"
 	"odes.dev/odes/internal/engine/narrow"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tapec"
 )
 
@@ -31,7 +32,7 @@ type calm struct {
 // sightBudget is the number of boxes over which one step is looked at. What is left then is taken to be harmless.
 const sightBudget = 400
 
-func newSignals(b *byTime, l *layout, leeway float64) *signals {
+func newSignals(b *byTime, l *vec.Layout, leeway float64) *signals {
 	if b == nil {
 		return nil
 	}
@@ -64,9 +65,9 @@ func (p *Task) watches(readers []tapec.Name) bool {
 		if n.Role != tapec.Integrand || p.Integrals == nil {
 			return true
 		}
-		at := p.Model.layout.part(n)
+		at := p.Model.layout.Part(n)
 		for _, i := range p.Integrals {
-			if k := p.Model.layout.nY + i; k >= at.offset && k < at.offset+at.len {
+			if k := p.Model.layout.NY + i; k >= at.Offset && k < at.Offset+at.Len {
 				return true
 			}
 		}

@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // keepStages makes the programs that keep values of a stage, if that pays. pull is the transpose of the rates.
-func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]part, find finder) (err error) {
+func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]vec.Part, find finder) (err error) {
 	instrs := len(rates.Instrs) + len(pull.Instrs)
 	if elements(rates, 1)+elements(pull, 1) < 8*instrs {
 		return nil // scalars, as in networks
@@ -48,7 +49,7 @@ func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]part, fin
 	for _, o := range keeping.Outputs {
 		if name := tapec.MustName(o.Name); name.Role == tapec.SharedWork {
 			n := keeping.Shape(o.Value).Size()
-			places[name] = part{vecW, kept.size, n}
+			places[name] = vec.Part{Vec: vec.W, Offset: kept.size, Len: n}
 			kept.size += n
 		}
 	}
@@ -96,7 +97,7 @@ func (p *Task) StageValues(k *Kit, limit int64) *StageValues {
 func (v *StageValues) Read() int { return v.read }
 
 // key returns how many elements say which stage a record is of.
-func (v *StageValues) key() int { return 1 + v.kit.layout.nY + v.kit.layout.nD + v.kit.layout.nM }
+func (v *StageValues) key() int { return 1 + v.kit.layout.NY + v.kit.layout.ND + v.kit.layout.NM }
 
 // begin forgets all stages.
 func (v *StageValues) begin() { v.made, v.next = 0, 0 }
@@ -104,7 +105,7 @@ func (v *StageValues) begin() { v.made, v.next = 0, 0 }
 // stage returns what says which stage it is.
 func (w *Worker) stage(t float64, y []float64) [4][]float64 {
 	w.t[0] = t
-	return [...][]float64{w.t[:], y, w.in[tapec.Primal][vecD], w.in[tapec.Primal][vecM]}
+	return [...][]float64{w.t[:], y, w.in[tapec.Primal][vec.D], w.in[tapec.Primal][vec.M]}
 }
 
 // add returns the room for what is kept of a stage.
@@ -193,8 +194,8 @@ func (w *Worker) evalKept(t float64, y, k []float64) {
 		v.begin()
 		v.version = w.version
 	}
-	w.out[tapec.Primal][vecW] = v.add(w.stage(t, y))
-	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = y, k
+	w.out[tapec.Primal][vec.W] = v.add(w.stage(t, y))
+	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.K] = y, k
 	v.call.runMoved(&w.in, &w.out)
 }
 
@@ -208,6 +209,6 @@ func (w *Worker) keptStage(t float64, y []float64) *call {
 	if got == nil {
 		return nil
 	}
-	w.in[tapec.Primal][vecW] = got
+	w.in[tapec.Primal][vec.W] = got
 	return v.call
 }

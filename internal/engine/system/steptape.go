@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -19,12 +20,12 @@ type stepMaker struct {
 	form   *solvers.Arithmetic
 	rates  *tape.Tape
 	rows   []stepRow
-	places map[tapec.Name]part // of the inputs and outputs that a step has besides those of the rates
-	shared int                 // elements of vecStep so far
-	laned  int                 // and of its cotangent
-	made   int                 // elements of vecMade
-	plain  int                 // those of a transpose that lanes share
-	notes  []note              // what a transpose makes for the ledger
+	places map[tapec.Name]vec.Part // of the inputs and outputs that a step has besides those of the rates
+	shared int                     // elements of vecStep so far
+	laned  int                     // and of its cotangent
+	made   int                     // elements of vecMade
+	plain  int                     // those of a transpose that lanes share
+	notes  []note                  // what a transpose makes for the ledger
 
 	inPlace bool // states and rows of K stand where the solver has them
 	from    int  // the first row of K that a step computes
@@ -69,72 +70,72 @@ type note struct {
 type stepRow struct {
 	name  string // "dy.x"
 	state string // "y.x"; "" for a quadrature
-	part
+	vec.Part
 	shape tape.Shape
 }
 
-func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMaker {
+func newStepMaker(l *vec.Layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMaker {
 	return newMaker(l, rates, form, false)
 }
 
 // newMaker begins a tape of steps, each of which is a lane where there are several.
-func newMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic, members bool) *stepMaker {
+func newMaker(l *vec.Layout, rates *tape.Tape, form *solvers.Arithmetic, members bool) *stepMaker {
 	m := &stepMaker{
-		b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]part{}, from: 1, members: members,
+		b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]vec.Part{}, from: 1, members: members,
 	}
 	for _, o := range rates.Outputs {
 		name := tapec.MustName(o.Name)
-		row := stepRow{name: o.Name, part: l.part(name), shape: rates.Shape(o.Value)}
+		row := stepRow{name: o.Name, Part: l.Part(name), shape: rates.Shape(o.Value)}
 		if name.Role == tapec.Rate {
 			row.state = tapec.State.Called(name.Of).String()
 		}
 		m.rows = append(m.rows, row)
 	}
-	slices.SortFunc(m.rows, func(a, b stepRow) int { return a.offset - b.offset }) // as they lie in a row of K
+	slices.SortFunc(m.rows, func(a, b stepRow) int { return a.Offset - b.Offset }) // as they lie in a row of K
 	m.t, m.h, m.t1 = m.input("t", nil, nil), m.input("h", nil, nil), m.input("t1", nil, nil)
 	m.zero = m.b.Scalar(0)
 	return m
 }
 
 // input adds an input of the step: at home, or else behind the inputs before it.
-func (m *stepMaker) input(name string, shape tape.Shape, home *part) tape.Value {
+func (m *stepMaker) input(name string, shape tape.Shape, home *vec.Part) tape.Value {
 	n := tapec.Step.Called(name)
-	m.place(n, vecStep, &m.shared, shape.Size(), home)
+	m.place(n, vec.Step, &m.shared, shape.Size(), home)
 	return m.b.Input(n.String(), shape, m.members)
 }
 
 // cotangent adds an input with a copy for each lane.
-func (m *stepMaker) cotangent(name string, shape tape.Shape, home *part) tape.Value {
+func (m *stepMaker) cotangent(name string, shape tape.Shape, home *vec.Part) tape.Value {
 	n := tapec.Step.Called(name).Bar()
-	m.place(n, vecStep, &m.laned, shape.Size(), home)
+	m.place(n, vec.Step, &m.laned, shape.Size(), home)
 	return m.b.Input(n.String(), shape, true)
 }
 
 // output adds an output; in the variation Cotangent it has a copy for each lane.
-func (m *stepMaker) output(v tapec.Variation, name string, x tape.Value, size int, home *part) {
+func (m *stepMaker) output(v tapec.Variation, name string, x tape.Value, size int, home *vec.Part) {
 	n := tapec.Made.Called(name).As(v)
-	m.place(n, vecMade, &m.made, size, home)
+	m.place(n, vec.Made, &m.made, size, home)
 	m.b.Output(n.String(), x)
 }
 
 // place gives an input or output of size elements its place: home, or else behind those before it in
 // vec.
-func (m *stepMaker) place(name tapec.Name, vec vector, next *int, size int, home *part) {
+func (m *stepMaker) place(name tapec.Name, of vec.Vector, next *int, size int, home *vec.Part) {
 	if home != nil {
 		m.places[name] = *home
 		return
 	}
-	m.places[name] = part{vec, *next, size}
+	m.places[name] = vec.Part{Vec: of, Offset: *next, Len: size}
 	*next += size
 }
 
 // stateHome returns where the solver keeps the states of a row, if the tape reads them there; else
 // nil.
-func (m *stepMaker) stateHome(r *stepRow) *part {
+func (m *stepMaker) stateHome(r *stepRow) *vec.Part {
 	if !m.inPlace || r.state == "" {
 		return nil
 	}
-	return &part{vecY, r.offset, r.len}
+	return &vec.Part{Vec: vec.Y, Offset: r.Offset, Len: r.Len}
 }
 
 // ends adds inputs for the states at the end of the step.
@@ -143,42 +144,42 @@ func (m *stepMaker) ends() map[string]tape.Value {
 		return m.states("y1", m.input)
 	}
 	at := m.block.Y1
-	return m.states("y1", func(name string, shape tape.Shape, _ *part) tape.Value {
-		home := part{vecStep, at, shape.Size()}
-		at += home.len
+	return m.states("y1", func(name string, shape tape.Shape, _ *vec.Part) tape.Value {
+		home := vec.Part{Vec: vec.Step, Offset: at, Len: shape.Size()}
+		at += home.Len
 		return m.input(name, shape, &home)
 	})
 }
 
 // stageHome returns where the solver keeps a row of K of stage k, counted from the first stage in the
 // vector.
-func (m *stepMaker) stageHome(k int, r *stepRow) *part {
+func (m *stepMaker) stageHome(k int, r *stepRow) *vec.Part {
 	switch {
 	case m.sown != nil && k >= m.form.Stages:
-		return &part{vecStep, m.sown.block.Dense + (k-m.form.Stages)*m.width() + r.offset, r.len}
+		return &vec.Part{Vec: vec.Step, Offset: m.sown.block.Dense + (k-m.form.Stages)*m.width() + r.Offset, Len: r.Len}
 	case m.block != nil:
 		at := m.block.K + k*m.block.W
 		if k >= m.block.Stages {
 			at = m.block.Dense + (k-m.block.Stages)*m.block.W
 		}
-		return &part{vecStep, at + r.offset, r.len}
+		return &vec.Part{Vec: vec.Step, Offset: at + r.Offset, Len: r.Len}
 	case !m.inPlace:
 		return nil
 	}
-	return &part{vecK, r.offset + (k-m.from)*m.width(), r.len}
+	return &vec.Part{Vec: vec.K, Offset: r.Offset + (k-m.from)*m.width(), Len: r.Len}
 }
 
 // width is the width of a row of K.
 func (m *stepMaker) width() (n int) {
 	for _, r := range m.rows {
-		n += r.len
+		n += r.Len
 	}
 	return n
 }
 
 // states adds inputs for the states, with add, as they lie in their vector.
 func (m *stepMaker) states(name string, add func(name string, shape tape.Shape,
-	home *part) tape.Value,
+	home *vec.Part) tape.Value,
 ) map[string]tape.Value {
 	out := map[string]tape.Value{}
 	for i := range m.rows {
@@ -269,14 +270,14 @@ func (m *stepMaker) forward() *tape.Tape {
 	for i := m.from; i < m.form.Stages; i++ {
 		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
 		for _, r := range m.rows {
-			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, m.stageHome(i, &r))
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.Len, m.stageHome(i, &r))
 		}
 	}
 	ends, errors := map[string]tape.Value{}, map[string]tape.Value{}
 	quadratures := slices.ContainsFunc(m.rows, func(r stepRow) bool { return r.state == "" })
 	for _, r := range m.rows {
 		ends[r.name] = end(&r)
-		m.output(tapec.Primal, "end."+r.name, ends[r.name], r.len, m.stateHome(&r))
+		m.output(tapec.Primal, "end."+r.name, ends[r.name], r.Len, m.stateHome(&r))
 	}
 	if (len(m.form.E.C) > 0 || m.members) && !m.inPlace {
 		for _, r := range m.rows {
@@ -288,7 +289,7 @@ func (m *stepMaker) forward() *tape.Tape {
 				errors[r.name] = m.sum(m.form.E, m.h, m.zero, row)
 			}
 			if !m.members || quadratures || m.errors {
-				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
+				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.Len, nil)
 			}
 		}
 	}
@@ -309,7 +310,7 @@ func (m *stepMaker) extension() *tape.Tape {
 		}
 		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
 		for _, r := range m.rows {
-			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, nil)
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.Len, nil)
 		}
 	}
 	return m.b.Tape()
@@ -646,12 +647,12 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 func (m *stepMaker) seeds() *seeds {
 	at := m.sown.first
 	input := func(name string, shape tape.Shape) tape.Value {
-		v := m.cotangent("sown."+name, shape, &part{vecStep, at, shape.Size()})
+		v := m.cotangent("sown."+name, shape, &vec.Part{Vec: vec.Step, Offset: at, Len: shape.Size()})
 		at += shape.Size()
 		return v
 	}
 	states := func(name string) map[string]tape.Value {
-		return m.states(name, func(name string, shape tape.Shape, _ *part) tape.Value { return input(name, shape) })
+		return m.states(name, func(name string, shape tape.Shape, _ *vec.Part) tape.Value { return input(name, shape) })
 	}
 	s := &seeds{some: input("some", nil), t: input("t", nil), h: input("h", nil), y0: states("y")}
 	for i := range m.sown.block.Sown {
@@ -696,7 +697,7 @@ func (m *stepMaker) masked(
 func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string, acc map[string]tape.Value) {
 	for _, r := range m.rows {
 		if r.state != "" {
-			m.output(tapec.Cotangent, "y0."+r.name, y0[r.name], r.len, m.stateHome(&r))
+			m.output(tapec.Cotangent, "y0."+r.name, y0[r.name], r.Len, m.stateHome(&r))
 		}
 	}
 	m.output(tapec.Cotangent, "t0", t0, 1, nil)
@@ -708,7 +709,7 @@ func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string
 		if f.perLane {
 			m.output(tapec.Cotangent, name.Of, f.value, size, nil)
 		} else {
-			m.place(name, vecMade, &m.plain, size, nil)
+			m.place(name, vec.Made, &m.plain, size, nil)
 			m.b.Output(name.String(), f.value)
 		}
 	}
@@ -740,7 +741,7 @@ func (n *note) made() tapec.Name {
 
 // find is the finder of a program of m's tape.
 func (m *stepMaker) find(rest finder) finder {
-	return func(name tapec.Name) (part, bool) {
+	return func(name tapec.Name) (vec.Part, bool) {
 		if at, ok := m.places[name]; ok {
 			return at, true
 		}

@@ -3,6 +3,7 @@ package system
 import (
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -23,21 +24,21 @@ type pair [tapec.NumVariations]map[string]tape.Value
 var pairs = [...]tapec.Variation{tapec.Cotangent, tapec.CotangentTangent}
 
 // newMovedMaker begins such a tape for rates whose tangent is push. With members each lane is a step of its own.
-func newMovedMaker(l *layout, rates, push *tape.Tape, form *solvers.Arithmetic, members bool) *movedMaker {
+func newMovedMaker(l *vec.Layout, rates, push *tape.Tape, form *solvers.Arithmetic, members bool) *movedMaker {
 	return &movedMaker{stepMaker: newMaker(l, rates, form, members), push: push}
 }
 
 // in adds an input in a variation, behind those before it.
 func (m *movedMaker) in(v tapec.Variation, name string, shape tape.Shape) tape.Value {
 	n := tapec.Step.Called(name).As(v)
-	m.place(n, vecStep, &m.read[v], shape.Size(), nil)
+	m.place(n, vec.Step, &m.read[v], shape.Size(), nil)
 	return m.b.Input(n.String(), shape, m.members || v == tapec.Tangent || v == tapec.CotangentTangent)
 }
 
 // out adds an output in a variation, behind those before it.
 func (m *movedMaker) out(v tapec.Variation, name string, x tape.Value) {
 	n := tapec.Made.Called(name).As(v)
-	m.place(n, vecMade, &m.put[v], m.b.Shape(x).Size(), nil)
+	m.place(n, vec.Made, &m.put[v], m.b.Shape(x).Size(), nil)
 	m.b.Output(n.String(), x)
 }
 
@@ -102,7 +103,7 @@ func (m *movedMaker) tangent() *tape.Tape {
 }
 
 // tangents returns the tape of tangent for several runs, as moved has its outputs.
-func (m *movedMaker) tangents(mask *part) *tape.Tape {
+func (m *movedMaker) tangents(mask *vec.Part) *tape.Tape {
 	y0, y0d, k, before := m.began()
 	some, td := m.input("mask", nil, mask), m.fresh(before)
 	return m.moved(some, before, td, y0d, m.stages(y0, y0d, k, td))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -40,19 +41,19 @@ type entriesAt struct {
 	shape tape.Shape
 }
 
-func newSolvedMaker(l *layout, rates, jacobian *tape.Tape, a *solvers.SolvedArithmetic, x *solvers.StepMatrix,
+func newSolvedMaker(l *vec.Layout, rates, jacobian *tape.Tape, a *solvers.SolvedArithmetic, x *solvers.StepMatrix,
 	straight *linalg.Straight, lanes *solvedLanes,
 ) *solvedMaker {
 	m := &solvedMaker{
 		stepMaker: newMaker(l, rates, &a.Arithmetic, lanes != nil), a: a, matrix: x, straight: straight,
-		jacobian: jacobian, states: l.nY, lanes: lanes,
+		jacobian: jacobian, states: l.NY, lanes: lanes,
 	}
 	if lanes != nil && !a.FSAL {
 		m.from = 0
 	}
 	m.all = m.width()
 	for _, o := range jacobian.Outputs {
-		m.entries = append(m.entries, entriesAt{o.Name, l.part(tapec.MustName(o.Name)).offset, jacobian.Shape(o.Value)})
+		m.entries = append(m.entries, entriesAt{o.Name, l.Part(tapec.MustName(o.Name)).Offset, jacobian.Shape(o.Value)})
 	}
 	m.one = m.b.Scalar(1)
 	return m
@@ -86,7 +87,7 @@ func (m *solvedMaker) shaped(list []tape.Value, shape tape.Shape) tape.Value {
 func (m *solvedMaker) elements(row map[string]tape.Value) []tape.Value {
 	list := make([]tape.Value, m.all)
 	for _, r := range m.rows {
-		copy(list[r.offset:], m.flat(row[r.name], r.shape))
+		copy(list[r.Offset:], m.flat(row[r.name], r.shape))
 	}
 	return list
 }
@@ -95,7 +96,7 @@ func (m *solvedMaker) elements(row map[string]tape.Value) []tape.Value {
 func (m *solvedMaker) row(list []tape.Value) map[string]tape.Value {
 	row := map[string]tape.Value{}
 	for _, r := range m.rows {
-		row[r.name] = m.shaped(list[r.offset:r.offset+r.len], r.shape)
+		row[r.name] = m.shaped(list[r.Offset:r.Offset+r.Len], r.shape)
 	}
 	return row
 }
@@ -214,7 +215,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	y0 := m.stepMaker.states("y", m.input)
 	save := func(i int, row map[string]tape.Value) {
 		for _, r := range m.rows {
-			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, row[r.name], r.len, nil)
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, row[r.name], r.Len, nil)
 		}
 	}
 	start := m.stage(0, y0, nil)
@@ -280,13 +281,13 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	}
 	y1 := end()
 	for _, r := range m.rows {
-		m.output(tapec.Primal, "end."+r.name, y1[r.name], r.len, nil)
+		m.output(tapec.Primal, "end."+r.name, y1[r.name], r.Len, nil)
 	}
 	errors := map[string]tape.Value{}
 	for _, r := range m.rows {
 		errors[r.name] = m.sum(m.a.E, m.h, m.zero, func(j int) tape.Value { return k[j][r.name] })
 		if m.lanes == nil || m.states < m.all || m.errors {
-			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
+			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.Len, nil)
 		}
 	}
 	if m.lanes != nil {
@@ -304,7 +305,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 		} else if c, ok := m.b.Uniform(v); ok {
 			fixed[i] = c
 		} else {
-			m.output(tapec.Primal, "factor."+strconv.Itoa(i), v, 1, &part{vecMade, m.kept + i, 1})
+			m.output(tapec.Primal, "factor."+strconv.Itoa(i), v, 1, &vec.Part{Vec: vec.Made, Offset: m.kept + i, Len: 1})
 		}
 	}
 	m.made += m.straight.Kept
@@ -320,10 +321,10 @@ func (m *solvedMaker) leave(j, places []tape.Value, serve tape.Value) {
 			m.lanes.fixed[row] = c
 			return
 		}
-		m.output(tapec.Primal, name+strconv.Itoa(i), v, 1, &part{vecMade, row - rows.Made, 1})
+		m.output(tapec.Primal, name+strconv.Itoa(i), v, 1, &vec.Part{Vec: vec.Made, Offset: row - rows.Made, Len: 1})
 	}
 	serve = m.b.Mul(serve, m.b.Scalar(float64(m.lanes.number)))
-	m.output(tapec.Primal, "serve", serve, 1, &part{vecMade, rows.Serve - rows.Made, 1})
+	m.output(tapec.Primal, "serve", serve, 1, &vec.Part{Vec: vec.Made, Offset: rows.Serve - rows.Made, Len: 1})
 	for i, v := range places[m.straight.Factor.Values:][:m.straight.Kept] {
 		if v == 0 { // nothing is written there
 			v = m.zero
@@ -347,7 +348,7 @@ func (m *solvedMaker) kepts(factors []tape.Value, entries map[int32]tape.Value) 
 		return
 	}
 	kept := func(i int) tape.Value {
-		return m.input("kept."+strconv.Itoa(i), nil, &part{vecStep, m.shared + i, 1})
+		return m.input("kept."+strconv.Itoa(i), nil, &vec.Part{Vec: vec.Step, Offset: m.shared + i, Len: 1})
 	}
 	for i := range m.straight.Kept {
 		factors[i] = kept(i)
@@ -366,7 +367,7 @@ func (m *solvedMaker) left(row int) tape.Value {
 	if c, ok := m.lanes.fixed[row]; ok {
 		return m.b.Scalar(c)
 	}
-	return m.input("row."+strconv.Itoa(row), nil, &part{vecStep, row, 1})
+	return m.input("row."+strconv.Itoa(row), nil, &vec.Part{Vec: vec.Step, Offset: row, Len: 1})
 }
 
 // served returns 1 in lanes with a step that the programs of these exchanges have made, and else 0.
@@ -394,7 +395,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	dq := make([]tape.Value, m.all)
 	for _, r := range m.rows {
 		if r.state == "" {
-			copy(dq[r.offset:], m.flat(m.cotangent("dq."+r.name, r.shape, nil), r.shape))
+			copy(dq[r.Offset:], m.flat(m.cotangent("dq."+r.name, r.shape, nil), r.shape))
 		}
 	}
 	t1 := m.cotangent("t1", nil, nil)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -83,7 +84,7 @@ func (x *Suspects) timeOf(m *solvers.Mark) sets.Set {
 
 // of returns what may move something that has a name, in the course of any run.
 func (x *Suspects) of(n tapec.Name) sets.Set {
-	if _, ok := x.kinks.model.layout.find(n); !ok {
+	if _, ok := x.kinks.model.layout.Find(n); !ok {
 		return x.all
 	}
 	switch n.Role {
@@ -198,7 +199,7 @@ func (x *Suspects) Wants() bool { return len(x.rest) > 0 }
 
 // Point takes notice of a state of the run behind the last mark.
 func (x *Suspects) Point(t float64, y []float64) {
-	at := values{vecT: {t}, vecY: y, vecD: x.d, vecM: x.modes, vecP: x.kinks.point.p}
+	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: x.d, vec.M: x.modes, vec.P: x.kinks.point.p}
 	near := 0.0
 	for _, k := range x.rest {
 		near = max(near, k.near)
@@ -233,7 +234,7 @@ func (x *Suspects) End() {
 }
 
 // load returns an evaluator of t at some values, and what is at its kinks there.
-func (x *Suspects) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], []tape.Bent) {
+func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex128], []tape.Bent) {
 	k := x.kinks
 	e := x.evals[t]
 	if e == nil {
@@ -241,13 +242,13 @@ func (x *Suspects) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 		x.evals[t] = e
 	}
 	for i, in := range t.Inputs {
-		part, ok := k.model.layout.find(tapec.MustName(in.Name))
-		if !ok || part.vec == vecRow && at[vecRow] == nil || part.offset > len(at[part.vec]) {
+		part, ok := k.model.layout.Find(tapec.MustName(in.Name))
+		if !ok || part.Vec == vec.Row && at[vec.Row] == nil || part.Offset > len(at[part.Vec]) {
 			return nil, nil
 		}
 		to := e.Value(tape.Value(i))
 		clear(to)
-		for i, z := range at[part.vec][part.offset:min(part.offset+len(to), len(at[part.vec]))] {
+		for i, z := range at[part.Vec][part.Offset:min(part.Offset+len(to), len(at[part.Vec]))] {
 			to[i] = complex(z, 0)
 		}
 	}
@@ -262,7 +263,7 @@ func (x *Suspects) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 
 // tilt finds what moves if the value of a kink does: nothing has a kink there but in second derivatives, as x·abs(x),
 // if nothing does.
-func (x *Suspects) tilt(k *Kink, at *values) {
+func (x *Suspects) tilt(k *Kink, at *vec.Values) {
 	e, bent := x.load(k.of, at)
 	if e == nil {
 		return
@@ -298,7 +299,7 @@ func (k *Kink) spread(m *Model) {
 // counts reports whether it matters that a kink bends element i of an output: all that is largest is read by one tape,
 // but at other times.
 func (k *Kink) counts(m *Model, out tape.Output, i int) bool {
-	return k.of != m.Compiled.Peaks || m.layout.part(tapec.MustName(out.Name)).offset+i == k.peak
+	return k.of != m.Compiled.Peaks || m.layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
 }
 
 // ofReaders makes what bends at a steady state after the end of a run what is read there and depends on it.

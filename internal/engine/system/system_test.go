@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
@@ -146,9 +147,9 @@ func TestChain(t *testing.T) {
 		{{"s[1]", []float64{1}}, {"q", []float64{2}}},
 	} {
 		variables := []system.Variable{
-			{Name: "a", Place: system.Place{Offset: 0, Len: 1}},
-			{Name: "b", Place: system.Place{Offset: 1, Len: 1}},
-			{Name: "free", Place: system.Place{Offset: 2, Len: 1}},
+			{Name: "a", Place: vec.Place{Offset: 0, Len: 1}},
+			{Name: "b", Place: vec.Place{Offset: 1, Len: 1}},
+			{Name: "free", Place: vec.Place{Offset: 2, Len: 1}},
 		}
 		p := system.NewProblem(m, pointOf(t, m, set...), []int{0}, nil)
 		p.Differentiate(p.Point.Active(variables))
@@ -199,10 +200,10 @@ func TestUnknownNames(t *testing.T) {
 // TestPlaces lays states and params out in the order of their declarations.
 func TestPlaces(t *testing.T) {
 	m := modelOf(t, following)
-	if got, want := m.State("y"), (system.Place{Offset: 1, Len: 2}); got != want {
+	if got, want := m.State("y"), (vec.Place{Offset: 1, Len: 2}); got != want {
 		t.Errorf("y lies at %v, want %v", got, want)
 	}
-	if got, want := m.Param("r"), (system.Place{Offset: 5, Len: 1}); got != want {
+	if got, want := m.Param("r"), (vec.Place{Offset: 5, Len: 1}); got != want {
 		t.Errorf("r lies at %v, want %v", got, want)
 	}
 	for i, want := range []string{"x", "y[1]", "y[2]"} {
@@ -271,8 +272,8 @@ func adjointBy(
 func TestWorker(t *testing.T) {
 	m := modelOf(t, "time t from 0 to 1\nparam k = 0.7, x0 = 3\nstate x = x0\nx' = -k*x\nobjective J = final(x)\n")
 	variables := []system.Variable{
-		{Name: "k", Place: system.Place{Offset: 0, Len: 1}},
-		{Name: "x0", Place: system.Place{Offset: 1, Len: 1}},
+		{Name: "k", Place: vec.Place{Offset: 0, Len: 1}},
+		{Name: "x0", Place: vec.Place{Offset: 1, Len: 1}},
 	}
 	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.Differentiate(p.Point.Active(variables))

@@ -3,6 +3,7 @@ package system
 import (
 	"odes.dev/odes/internal/engine/edges"
 	"odes.dev/odes/internal/engine/origin"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 )
 
@@ -17,7 +18,7 @@ type Task struct {
 	// StepStages is the number of stages of a step of the run's method; Stages includes those of its dense output.
 	StepStages, Stages int
 	// Free are the parts of the state vector whose initial values are variables.
-	Free []Place
+	Free []vec.Place
 	// Jacobian tells that programs are wanted for the Jacobian of the rates, too. It may be set before kits are made.
 	Jacobian bool
 	// Split tells that the Jacobian is that of the implicit part of the rates, and that programs are wanted for both.
@@ -50,7 +51,7 @@ func (p *Task) Differentiate(active []string) {
 func (p *Task) Width() int { return p.plan.width }
 
 // Column returns where the derivatives by an active param stand in such a row.
-func (p *Task) Column(param string) Place { return p.plan.column(param).place() }
+func (p *Task) Column(param string) vec.Place { return p.plan.column(param).Place() }
 
 // ActiveValues returns the values of the active params, laid out like such a row.
 func (p *Task) ActiveValues() []float64 { return activeOf(p, p.Point.p) }
@@ -68,7 +69,7 @@ func activeOf[T float64 | complex128](p *Task, all []T) []T {
 // Size returns the lengths of the system's vectors.
 func (p *Task) Size() solvers.Size {
 	l := p.Model.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: p.plan.width, D: l.nD, M: l.nM}
+	return solvers.Size{N: l.NY, Q: l.NQ, P: p.plan.width, D: l.ND, M: l.NM}
 }
 
 // Variable is what one differentiates by: a param, or the initial value of a state. Its elements
@@ -76,7 +77,7 @@ func (p *Task) Size() solvers.Size {
 type Variable struct {
 	Name    string
 	Initial bool // of state Name; otherwise param Name
-	Place
+	vec.Place
 }
 
 // Fits reports whether a row of derivatives by the active params is the beginning of a row of the
@@ -134,7 +135,7 @@ func (g *Gatherer) Gather(row, byParams, byInitial []float64) {
 func (p *Task) Directions(variables []Variable) func(v, totals []float64) (active, initial []float64) {
 	const tiny = 0x1p-100
 	m := p.Model
-	places := make([]Place, len(variables)) // among the params, or the states
+	places := make([]vec.Place, len(variables)) // among the params, or the states
 	for i, x := range variables {
 		if x.Initial {
 			places[i] = m.State(x.Name)
@@ -142,21 +143,21 @@ func (p *Task) Directions(variables []Variable) func(v, totals []float64) (activ
 			places[i] = m.Param(x.Name)
 		}
 	}
-	sums := make([]Place, len(m.Checked.Totals))
+	sums := make([]vec.Place, len(m.Checked.Totals))
 	for k, t := range m.Checked.Totals {
 		sums[k] = m.Param(t.Name)
 	}
-	columns, from := make([]Place, len(p.active)), make([]Place, len(p.active))
+	columns, from := make([]vec.Place, len(p.active)), make([]vec.Place, len(p.active))
 	for i, name := range p.active {
 		columns[i], from[i] = p.Column(name), m.Param(name)
 	}
 	return func(v, totals []float64) (active, initial []float64) {
-		moved := make([]float64, m.layout.nP)
+		moved := make([]float64, m.layout.NP)
 		for i, x := range variables {
 			of := v[x.Offset : x.Offset+x.Len]
 			if x.Initial {
 				if initial == nil {
-					initial = make([]float64, m.layout.nY)
+					initial = make([]float64, m.layout.NY)
 				}
 				copy(initial[places[i].Offset:], of)
 				continue
@@ -187,12 +188,12 @@ func (p *Task) Directions(variables []Variable) func(v, totals []float64) (activ
 // extrapolated. totals are the values of the totals; nil leaves them.
 func (p *Task) Displaced(variables []Variable, dz, totals []complex128) (active, initial []complex128) {
 	m := p.Model
-	at := make([]complex128, m.layout.nP)
+	at := make([]complex128, m.layout.NP)
 	for i, x := range p.Point.p {
 		at[i] = complex(x, 0)
 	}
 	own := make([]complex128, len(at))
-	initial = make([]complex128, m.layout.nY)
+	initial = make([]complex128, m.layout.NY)
 	for _, x := range variables {
 		to, from := own, m.Param
 		if x.Initial {

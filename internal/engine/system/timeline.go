@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/engine/form"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -54,7 +55,7 @@ type timelinePart struct {
 
 // timelineInput is an input other than time: elements of a vector from one on.
 type timelineInput struct {
-	vec   vector
+	vec   vec.Vector
 	from  int
 	point []float64
 	box   []tape.Interval
@@ -69,7 +70,7 @@ type timelineState struct {
 	box, dot []tape.Interval
 }
 
-func newTimeline(b *byTime, l *layout) *timeline {
+func newTimeline(b *byTime, l *vec.Layout) *timeline {
 	time, out := tapec.Time.Name(), b.output
 	tl := &timeline{
 		byTime: b, point: tape.NewEvaluator[float64](b.values), box: tape.NewEvaluator[tape.Interval](b.slopes),
@@ -78,8 +79,8 @@ func newTimeline(b *byTime, l *layout) *timeline {
 	if b.rates != nil {
 		tl.rates = tape.NewEvaluator[float64](b.rates)
 		for _, in := range b.rates.Inputs {
-			at := l.part(tapec.MustName(in.Name))
-			tl.rated = append(tl.rated, timelineInput{vec: at.vec, from: at.offset, point: tl.rates.Input(in.Name)})
+			at := l.Part(tapec.MustName(in.Name))
+			tl.rated = append(tl.rated, timelineInput{vec: at.Vec, from: at.Offset, point: tl.rates.Input(in.Name)})
 		}
 	}
 	tl.t, tl.stretch = tl.point.Input(time.String()), tl.box.Input(time.String())
@@ -90,13 +91,13 @@ func newTimeline(b *byTime, l *layout) *timeline {
 		if name == time {
 			continue
 		}
-		at, point, box := l.part(name), tl.point.Input(in.Name), tl.box.Input(in.Name)
+		at, point, box := l.Part(name), tl.point.Input(in.Name), tl.box.Input(in.Name)
 		if name.Role != tapec.State {
-			tl.inputs = append(tl.inputs, timelineInput{at.vec, at.offset, point, box})
+			tl.inputs = append(tl.inputs, timelineInput{at.Vec, at.Offset, point, box})
 			continue
 		}
 		tl.states = append(tl.states, timelineState{
-			from: at.offset, start: make([]float64, at.len), rate: tl.rates.Output(tapec.Rate.Called(name.Of).String()),
+			from: at.Offset, start: make([]float64, at.Len), rate: tl.rates.Output(tapec.Rate.Called(name.Of).String()),
 			point: point, box: box, dot: tl.box.Input(name.Dot().String()),
 		})
 		moving, boxed = append(moving, in.Name), append(boxed, in.Name)
@@ -110,7 +111,7 @@ func newTimeline(b *byTime, l *layout) *timeline {
 }
 
 // set takes the parameters, discretes and modes from in, and even states from y at time t.
-func (l *timeline) set(in *frame, t float64, y []float64) {
+func (l *timeline) set(in *vec.Frame, t float64, y []float64) {
 	if l.rates != nil {
 		for _, to := range l.rated {
 			copy(to.point, in[tapec.Primal][to.vec][to.from:])

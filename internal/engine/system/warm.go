@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/result"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
@@ -133,7 +134,7 @@ func (m *Model) asks() (out asked) {
 		}
 	}
 	h := sha256.New()
-	read := map[Place]bool{}
+	read := map[vec.Place]bool{}
 	for _, t := range tapes {
 		each := digest{}
 		if t != nil {
@@ -142,7 +143,7 @@ func (m *Model) asks() (out asked) {
 			}
 			for _, in := range t.Inputs {
 				if name := tapec.MustName(in.Name); name.Role == tapec.Param {
-					read[m.layout.part(name).place()] = true
+					read[m.layout.Part(name).Place()] = true
 				}
 			}
 		}
@@ -158,7 +159,7 @@ func (m *Model) asks() (out asked) {
 	for p := range read {
 		out.params = append(out.params, p)
 	}
-	slices.SortFunc(out.params, func(a, b Place) int { return a.Offset - b.Offset })
+	slices.SortFunc(out.params, func(a, b vec.Place) int { return a.Offset - b.Offset })
 	return out
 }
 
@@ -175,7 +176,7 @@ func (p *Problem) question(t float64, y, d []float64) question {
 // asked is what Model.asks returns.
 type asked struct {
 	digest digest
-	params []Place
+	params []vec.Place
 }
 
 // Forget makes the next searches ordinary ones: nothing of what was found before is known.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/narrow"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -59,10 +60,10 @@ func (v *watching) watch(w *Worker, p *narrowParts) {
 		return
 	}
 	place := func(input string) narrow.Place {
-		at := w.model.layout.part(tapec.MustName(input))
+		at := w.model.layout.Part(tapec.MustName(input))
 		return narrow.Place{
-			Time: at.vec == vecT, State: at.vec == vecY, From: at.offset,
-			Values: func() []float64 { return w.in[tapec.Primal][at.vec][at.offset : at.offset+at.len] },
+			Time: at.Vec == vec.T, State: at.Vec == vec.Y, From: at.Offset,
+			Values: func() []float64 { return w.in[tapec.Primal][at.Vec][at.Offset : at.Offset+at.Len] },
 		}
 	}
 	v.Add(narrow.New(&p.tapes, place, func(part int) bool { return w.problem.watches(p.Readers[part]) }), p.names)

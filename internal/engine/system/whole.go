@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -142,7 +143,7 @@ func readings(k *Kit, m *stepMaker, t *tape.Tape) *wholeProgram {
 	if elements(t, 1) > wholeWork {
 		return nil
 	}
-	p, err := k.family.program(t, m.find(k.layout.find), 1, nil)
+	p, err := k.family.program(t, m.find(k.layout.Find), 1, nil)
 	if err != nil {
 		return nil // readings one by one do as well
 	}
@@ -176,7 +177,7 @@ func newWhole(k *Kit, form *solvers.Arithmetic, back bool) *wholeProgram {
 
 // compiled compiles the tape that m has made into out.
 func compiled(k *Kit, out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
-	p, err := k.family.program(t, m.find(k.layout.find), lanes, nil)
+	p, err := k.family.program(t, m.find(k.layout.Find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
@@ -186,11 +187,11 @@ func compiled(k *Kit, out *wholeProgram, m *stepMaker, t *tape.Tape, sums []stri
 		name, pull := f.made(), k.pull.Get(tapec.PartRates)
 		to := pull.outs[outputIndex(pull.tape, f.name)]
 		at := noteAt{
-			first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset,
+			first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].Offset,
 			to: to.lo, n: to.hi - to.lo,
 		}
 		if f.perLane {
-			at.from = m.places[name.Bar()].offset * lanes
+			at.from = m.places[name.Bar()].Offset * lanes
 		}
 		out.notes = append(out.notes, at)
 	}
@@ -201,7 +202,7 @@ func compiled(k *Kit, out *wholeProgram, m *stepMaker, t *tape.Tape, sums []stri
 func noteOf(k *Kit) func(output string) bool {
 	return func(output string) bool {
 		p := k.pull.Get(tapec.PartRates)
-		return p.outs[outputIndex(p.tape, output)].vec == vecFactors
+		return p.outs[outputIndex(p.tape, output)].vec == vec.Factors
 	}
 }
 
@@ -273,7 +274,7 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 	if p.code.Backend() == simd.Generic { // in Go, a sum of a step takes longer as an instruction for each of its terms
 		return false
 	}
-	if !p.covers(tapec.Primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) ||
+	if !p.covers(tapec.Primal, vec.K, w.kit.layout.NY+w.kit.layout.NQ) ||
 		key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
@@ -298,14 +299,14 @@ func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	v.call = callOf(w, p.program)
 	v.call.machine.Share(w.team)
 	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
-	w.in[tapec.Primal][vecStep], w.in[tapec.Cotangent][vecStep] = v.in, v.bar
-	w.out[tapec.Primal][vecMade], w.out[tapec.Cotangent][vecMade] = v.out, v.out
+	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
+	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
 	if !back {
 		return
 	}
 	if v.notes = p.notes; p.plain > 0 {
 		v.plain = make([]float64, p.plain)
-		w.out[tapec.Primal][vecMade] = v.plain
+		w.out[tapec.Primal][vec.Made] = v.plain
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
 	l := w.lanes

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 )
 
@@ -101,7 +102,7 @@ objective area = integral(x[1] * x[2])
 		for _, after := range []int{math.MaxInt, 0, 7} {
 			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
 			p.CompileAfter = system.CompileAfter{Small: after}
-			p.Free = []system.Place{m.State("x")}
+			p.Free = []vec.Place{m.State("x")}
 			p.Differentiate(p.Point.Active(variables))
 			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &solvers.Trajectory{})
 			for range 2 {

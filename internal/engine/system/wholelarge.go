@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -47,7 +48,7 @@ func (v *largeProgram) ready(w *Worker, key wholeKey) bool {
 	v.never = true
 	l := w.kit.layout
 	if rates := w.kit.value.Get(tapec.PartRates); rates.code.Backend() != simd.Native ||
-		!rates.covers(tapec.Primal, vecK, l.nY+l.nQ) {
+		!rates.covers(tapec.Primal, vec.K, l.NY+l.NQ) {
 		return false // the other backends read and write an instruction's arrays in turn
 	}
 	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {
@@ -62,8 +63,8 @@ func (v *largeProgram) ready(w *Worker, key wholeKey) bool {
 
 // run runs the program with its own memory bound.
 func (v *largeProgram) run(w *Worker) {
-	w.in[tapec.Primal][vecStep], w.in[tapec.Cotangent][vecStep] = v.in, v.bar
-	w.out[tapec.Primal][vecMade], w.out[tapec.Cotangent][vecMade] = v.out, v.out
+	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
+	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
 	v.call.run(&w.in, &w.out)
 }
 
@@ -94,7 +95,7 @@ func newLarge(k *Kit, key wholeKey) *wholeProgram {
 	default:
 		t = m.forward()
 	}
-	p, err := k.family.program(t, m.find(k.layout.find), lanes, nil)
+	p, err := k.family.program(t, m.find(k.layout.Find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
@@ -113,8 +114,8 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecY] = s.Y0, s.Y1
-	w.in[tapec.Primal][vecK], w.out[tapec.Primal][vecK] = s.K[:known], s.K[known:]
+	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Y] = s.Y0, s.Y1
+	w.in[tapec.Primal][vec.K], w.out[tapec.Primal][vec.K] = s.K[:known], s.K[known:]
 	v.run(w)
 	copy(s.DQ, v.out)
 	return true
@@ -133,8 +134,8 @@ func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecK] = s.Y0, s.K
-	w.in[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecY] = c.Y1, c.Y0
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.K] = s.Y0, s.K
+	w.in[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.Y] = c.Y1, c.Y0
 	v.run(w)
 	copy(c.T0, v.out)
 	for i := range v.sums {

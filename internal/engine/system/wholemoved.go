@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -76,7 +77,7 @@ func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
 	v.never = true
 	k := w.kit
 	if rates := k.value.Get(tapec.PartRates); key.with == nil || k.push.Get(tapec.PartRates) == nil ||
-		rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vecK, k.layout.nY+k.layout.nQ) {
+		rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vec.K, k.layout.NY+k.layout.NQ) {
 		return false
 	}
 	p := k.whole(key, func() *wholeProgram { return newMoved(k, key) })
@@ -92,7 +93,7 @@ func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
 		}
 		v.read[vary] = make([]float64, p.moved.read[vary]*lanes)
 		v.made[vary] = make([]float64, p.moved.made[vary]*lanes)
-		w.in[vary][vecStep], w.out[vary][vecMade] = v.read[vary], v.made[vary]
+		w.in[vary][vec.Step], w.out[vary][vec.Made] = v.read[vary], v.made[vary]
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
 	z := w.Size()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -44,7 +45,7 @@ const (
 
 // work estimates the instructions of a step by form.
 func (w *Worker) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
-	rates, all := w.kit.value.Get(tapec.PartRates).tape, w.kit.layout.nY+w.kit.layout.nQ
+	rates, all := w.kit.value.Get(tapec.PartRates).tape, w.kit.layout.NY+w.kit.layout.NQ
 	return m.Flops/2 + form.Stages*(m.Factors+elements(rates, 1)+form.Stages*all)
 }
 
@@ -95,7 +96,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 	}
 	p.never = true
 	rates, l := w.value.Get(tapec.PartRates), w.kit.layout
-	if rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vecK, l.nY+l.nQ) ||
+	if rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vec.K, l.NY+l.NQ) ||
 		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
@@ -103,7 +104,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 	if q == nil {
 		return false
 	}
-	p.bind(w, q, back, l.nY)
+	p.bind(w, q, back, l.NY)
 	if !back {
 		v.kept = q.kept
 		for i, x := range q.fixed {

@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -38,7 +39,7 @@ type Worker struct {
 	solveds []*solvedSteps // likewise of steps that solve equations
 	solved  *solvedSteps
 
-	in, out frame
+	in, out vec.Frame
 	small   smallVectors
 	clock   *clock // nil for none
 
@@ -105,7 +106,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
 	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
 	w.edging = edging{of: p.edges, model: m}
-	w.psi = make([]float64, l.objectives*k.lanes)
+	w.psi = make([]float64, l.Objectives*k.lanes)
 	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return callOf(w, p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*program]
@@ -119,18 +120,18 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.serving.begin(w, p)
 	c := m.Compiled
 	lanes := k.lanes
-	for _, f := range []*frame{&w.in, &w.out} {
-		f[tapec.Primal][vecT] = w.t[:]
-		f[tapec.Primal][vecP] = p.Point.p
-		f[tapec.Primal][vecD] = make([]float64, l.nD)
-		f[tapec.Primal][vecM] = make([]float64, l.nM)
-		f[tapec.Primal][vecKept] = make([]float64, l.nM)
-		f[tapec.Primal][vecC] = make([]float64, l.nC)
-		f[tapec.Primal][vecE] = make([]float64, l.nE)
+	for _, f := range []*vec.Frame{&w.in, &w.out} {
+		f[tapec.Primal][vec.T] = w.t[:]
+		f[tapec.Primal][vec.P] = p.Point.p
+		f[tapec.Primal][vec.D] = make([]float64, l.ND)
+		f[tapec.Primal][vec.M] = make([]float64, l.NM)
+		f[tapec.Primal][vec.Kept] = make([]float64, l.NM)
+		f[tapec.Primal][vec.C] = make([]float64, l.NC)
+		f[tapec.Primal][vec.E] = make([]float64, l.NE)
 	}
 	// what calls read and what they write is the same memory, but for discretes and states
-	w.out[tapec.Primal][vecC] = w.in[tapec.Primal][vecC]
-	w.out[tapec.Primal][vecE] = w.in[tapec.Primal][vecE]
+	w.out[tapec.Primal][vec.C] = w.in[tapec.Primal][vec.C]
+	w.out[tapec.Primal][vec.E] = w.in[tapec.Primal][vec.E]
 	elems := 1
 	for i := range c.Model.Events {
 		elems = max(elems, eventElems(c.Model.Events[i].Axes()))
@@ -139,8 +140,8 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	guards, instants := len(c.GuardList), len(c.InstantList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
-	w.functional = make([]float64, l.nF*max(lanes, 1))
-	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
+	w.functional = make([]float64, l.NF*max(lanes, 1))
+	w.seen, w.happened = make([]int, l.NF), make([]int, l.NF)
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
 		w.bounds = make([]float64, instants)
 	}
@@ -175,21 +176,21 @@ func (p *Problem) Worker(k *Kit) *Worker {
 func (w *Worker) bindDerivatives() {
 	k, l, lanes := w.kit, w.kit.layout, w.lanes
 	for _, v := range []*frameVectors{&w.bar, &w.dot} {
-		v.c = make([]float64, l.nC*lanes)
-		v.d = make([]float64, l.nD*lanes)
-		v.e = make([]float64, l.nE*lanes)
+		v.c = make([]float64, l.NC*lanes)
+		v.d = make([]float64, l.ND*lanes)
+		v.e = make([]float64, l.NE*lanes)
 		v.times = make([]float64, len(w.times.at)*lanes)
 	}
 	w.dot.p = make([]float64, k.plan.width*lanes)
 	w.dot.sides = make([]float64, k.nSides*lanes)
-	w.in[tapec.Primal][vecSides] = w.dot.sides
+	w.in[tapec.Primal][vec.Sides] = w.dot.sides
 	w.book = newLedger(k.plan, lanes)
-	w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
-	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
-	w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
-	w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
-	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
-	w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
+	w.out[tapec.Cotangent][vec.P], w.out[tapec.Cotangent][vec.C] = w.book.sums, w.bar.c
+	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.E] = w.bar.d, w.bar.e
+	w.in[tapec.Cotangent][vec.C], w.in[tapec.Cotangent][vec.E] = w.bar.c, w.bar.e
+	w.in[tapec.Tangent][vec.P], w.in[tapec.Tangent][vec.C] = w.dot.p, w.dot.c
+	w.in[tapec.Tangent][vec.D], w.in[tapec.Tangent][vec.E] = w.dot.d, w.dot.e
+	w.out[tapec.Tangent][vec.C], w.out[tapec.Tangent][vec.E] = w.dot.c, w.dot.e
 }
 
 // keep notes a call that is to be told of new parameters.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -57,14 +58,14 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 		if guards.bound {
 			guards.machine.Run()
 		} else {
-			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
-			w.out[tapec.Primal][vecTruth] = w.truth
+			w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = s.y, w.rho
+			w.out[tapec.Primal][vec.Truth] = w.truth
 			guards.runBound(&w.in, &w.out)
 		}
 		copyFew(rho, w.rho)
 	} else {
-		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = y, rho
-		w.out[tapec.Primal][vecTruth] = w.truth
+		w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = y, rho
+		w.out[tapec.Primal][vec.Truth] = w.truth
 		guards.run(&w.in, &w.out)
 	}
 	for i, x := range w.truth {
@@ -80,9 +81,9 @@ func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 		return
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
-	w.out[tapec.Tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
+	w.out[tapec.Tangent][vec.Rho] = w.one[:len(w.rho)*w.lanes]
 	c.run(&w.in, &w.out)
 	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
@@ -98,9 +99,9 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	seeds := w.one[:len(w.rho)*w.lanes]
 	seed := seeds[i*w.lanes : (i+1)*w.lanes]
 	copy(seed, wt)
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Cotangent][vecRho] = seeds
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Cotangent][vec.Rho] = seeds
+	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
 	c.run(&w.in, &w.out)
 	clear(seed)
 }
@@ -138,13 +139,13 @@ func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
 func (w *Worker) Times(d []float64) []float64 {
 	if w.instantsMove || w.times.version != w.problem.Point.version {
 		w.times.version = w.problem.Point.version
-		saved := w.in[tapec.Primal][vecD]
+		saved := w.in[tapec.Primal][vec.D]
 		if w.instantsMove {
-			w.in[tapec.Primal][vecD] = d
+			w.in[tapec.Primal][vec.D] = d
 		}
-		w.out[tapec.Primal][vecTimes] = w.times.at
+		w.out[tapec.Primal][vec.Times] = w.times.at
 		w.times.values.run(&w.in, &w.out)
-		w.in[tapec.Primal][vecD] = saved
+		w.in[tapec.Primal][vec.D] = saved
 		w.flights.Shift(w.times.at)
 	}
 	return w.times.at
@@ -158,7 +159,7 @@ func (w *Worker) InstantPush(i int, td []float64) {
 		return
 	}
 	n := len(w.model.Compiled.InstantList) * w.lanes
-	w.out[tapec.Tangent][vecTimes] = w.one[:n]
+	w.out[tapec.Tangent][vec.Times] = w.one[:n]
 	c.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
 	if k := early(w, i); k != 0 {
@@ -188,7 +189,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 
 func (w *Worker) pullInstants() {
 	if c := w.times.pull; c != nil {
-		w.in[tapec.Cotangent][vecTimes] = w.bar.times
+		w.in[tapec.Cotangent][vec.Times] = w.bar.times
 		c.run(&w.in, &w.out)
 	}
 	clear(w.bar.times)
@@ -223,7 +224,7 @@ func (w *Worker) Groups() []int32 { return w.model.Checked.Arrays() }
 
 // Priorities implements solvers.Prioritized.
 func (w *Worker) Priorities(t float64, y, priorities []float64) {
-	w.runAt(w.value.Get(tapec.PartPriorities), vecPriorities, t, y, w.in[tapec.Primal][vecD], priorities)
+	w.runAt(w.value.Get(tapec.PartPriorities), vec.Priorities, t, y, w.in[tapec.Primal][vec.D], priorities)
 }
 
 // fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.
@@ -257,12 +258,12 @@ func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 	body := w.value.List(tapec.PartAffects)[f.Event]
 	if body != nil {
 		w.t[0] = t
-		saved := w.in[tapec.Primal][vecD]
-		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-		w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-		w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = yp, dp
+		saved := w.in[tapec.Primal][vec.D]
+		w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+		w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
+		w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = yp, dp
 		body.run(&w.in, &w.out)
-		w.in[tapec.Primal][vecD] = saved
+		w.in[tapec.Primal][vec.D] = saved
 	}
 }
 
@@ -286,22 +287,22 @@ func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 		return
 	}
 	w.t[0] = t
-	saved, savedTangent := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecD] = td, ymd, dmd
-	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = ypd, dpd
+	saved, savedTangent := w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D]
+	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
+	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y], w.in[tapec.Tangent][vec.D] = td, ymd, dmd
+	w.out[tapec.Tangent][vec.Y], w.out[tapec.Tangent][vec.D] = ypd, dpd
 	body.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedTangent
+	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedTangent
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
 func clearTargets(body *program, y, d []float64, lanes int) {
 	for _, b := range body.outs {
 		switch b.vec {
-		case vecY:
+		case vec.Y:
 			clear(y[b.lo*lanes : b.hi*lanes])
-		case vecD:
+		case vec.D:
 			clear(d[b.lo*lanes : b.hi*lanes])
 		}
 	}
@@ -327,11 +328,11 @@ func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 		return
 	}
 	w.t[0] = t
-	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = ypb, dpb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecT] = ymb, dmb, tb
+	saved, savedBar := w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D]
+	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
+	w.in[tapec.Cotangent][vec.Y], w.in[tapec.Cotangent][vec.D] = ypb, dpb
+	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.T] = ymb, dmb, tb
 	body.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
+	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
 }

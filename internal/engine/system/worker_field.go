@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -23,7 +24,7 @@ type smallVectors struct {
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
 	n, q, l := size.N, size.Q, w.lanes
-	if n+q <= smallEval && w.kit.layout.nLags == 0 {
+	if n+q <= smallEval && w.kit.layout.NLags == 0 {
 		s.y, s.k = make([]float64, n), make([]float64, n+q)
 	}
 	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
@@ -64,14 +65,14 @@ var _, _ solvers.SplitField = (*Worker)(nil), (*ComplexWorker)(nil)
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
 	if in := &w.in[tapec.Primal]; w.domain != nil &&
-		w.beyond(&values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: in[vecD], vecM: in[vecM]}) {
+		w.beyond(&vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: in[vec.D], vec.M: in[vec.M]}) {
 		for i := range k {
 			k[i] = math.NaN()
 		}
 		return
 	}
 	if w.rates != tapec.PartRates {
-		w.evalPart(w.value.Get(w.rates), vecK, t, y, k)
+		w.evalPart(w.value.Get(w.rates), vec.K, t, y, k)
 		return
 	}
 	if w.keeping != nil {
@@ -84,21 +85,21 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 		if c := w.value.Get(tapec.PartRates); c.bound {
 			c.machine.Run()
 		} else {
-			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = s.y, s.k
+			w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.K] = s.y, s.k
 			c.runBound(&w.in, &w.out)
 		}
 		copyFew(k, s.k)
 		return
 	}
-	w.in[tapec.Primal][vecY] = y
-	w.out[tapec.Primal][vecK] = k
+	w.in[tapec.Primal][vec.Y] = y
+	w.out[tapec.Primal][vec.K] = k
 	w.value.Get(tapec.PartRates).runMoved(&w.in, &w.out)
 }
 
 // Push implements solvers.TangentField.
 func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 	if w.rates != tapec.PartRates {
-		w.pushPart(w.push.Get(w.rates), vecK, t, y, td, yd, kd)
+		w.pushPart(w.push.Get(w.rates), vec.K, t, y, td, yd, kd)
 		return
 	}
 	if w.push.Get(tapec.PartRates) == nil {
@@ -106,10 +107,10 @@ func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 		return
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
-	w.out[tapec.Tangent][vecK] = kd
-	if !w.push.Get(tapec.PartRates).covers(tapec.Tangent, vecK, len(kd)) {
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
+	w.out[tapec.Tangent][vec.K] = kd
+	if !w.push.Get(tapec.PartRates).covers(tapec.Tangent, vec.K, len(kd)) {
 		clear(kd)
 	}
 	w.push.Get(tapec.PartRates).runMoved(&w.in, &w.out)
@@ -118,7 +119,7 @@ func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 // Pull implements solvers.CotangentField.
 func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	if w.rates != tapec.PartRates {
-		w.pullPart(w.pull.Get(w.rates), vecK, t, y, kb, yb, tb)
+		w.pullPart(w.pull.Get(w.rates), vec.K, t, y, kb, yb, tb)
 		return
 	}
 	rates := w.pull.Get(tapec.PartRates)
@@ -133,26 +134,26 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	} else if s := &w.small; s.kb != nil {
 		copy(s.y, y)
 		copy(s.kb, kb)
-		w.in[tapec.Primal][vecY], w.in[tapec.Cotangent][vecK] = s.y, s.kb
-		w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = s.yb, s.tb // zero where nothing is written
+		w.in[tapec.Primal][vec.Y], w.in[tapec.Cotangent][vec.K] = s.y, s.kb
+		w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = s.yb, s.tb // zero where nothing is written
 		rates.runBound(&w.in, &w.out)
 		copy(yb, s.yb)
 		copy(tb, s.tb)
 		return
 	}
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Cotangent][vecK] = kb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
-	if !rates.covers(tapec.Cotangent, vecY, len(yb)) {
+	w.in[tapec.Primal][vec.Y] = y
+	w.in[tapec.Cotangent][vec.K] = kb
+	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
+	if !rates.covers(tapec.Cotangent, vec.Y, len(yb)) {
 		clear(yb)
 	}
-	if !rates.covers(tapec.Cotangent, vecT, len(tb)) {
+	if !rates.covers(tapec.Cotangent, vec.T, len(tb)) {
 		clear(tb)
 	}
 	if w.shared != nil {
-		w.in[tapec.Primal][vecW] = w.sharedWork()
+		w.in[tapec.Primal][vec.W] = w.sharedWork()
 	}
-	w.out[tapec.Primal][vecFactors] = w.book.next()
+	w.out[tapec.Primal][vec.Factors] = w.book.next()
 	rates.runMoved(&w.in, &w.out)
 }
 
@@ -181,7 +182,7 @@ func (w *Worker) Visit(step int) {
 func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
-		w.out[tapec.Primal][vecW] = v.scratch
+		w.out[tapec.Primal][vec.W] = v.scratch
 		w.shared.runMoved(&w.in, &w.out)
 		return v.scratch
 	}
@@ -203,7 +204,7 @@ func (w *Worker) sharedWork() []float64 {
 	default:
 		to = v.scratch
 	}
-	w.out[tapec.Primal][vecW] = to
+	w.out[tapec.Primal][vec.W] = to
 	w.shared.runMoved(&w.in, &w.out)
 	return to
 }

@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -32,11 +33,11 @@ func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
 	w.second = *calls
 	l, c := p.Model.layout, p.Model.Compiled
 	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
-	w.p, w.d = dual(k.plan.width), dual(l.nD)
-	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.objectives)
-	w.functionals, w.masked, w.cutY = dual(l.nF), dual(l.nF), dual(l.nY)
-	w.pulls(vecP, w.p)
-	w.pulls(vecD, w.d)
+	w.p, w.d = dual(k.plan.width), dual(l.ND)
+	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.Objectives)
+	w.functionals, w.masked, w.cutY = dual(l.NF), dual(l.NF), dual(l.NY)
+	w.pulls(vec.P, w.p)
+	w.pulls(vec.D, w.d)
 	for _, cut := range w.problem.Point.cut {
 		w.someCut = w.someCut || cut
 	}
@@ -44,24 +45,24 @@ func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
 }
 
 // moves binds a vector that is read, and its tangents.
-func (w *SecondWorker) moves(vec vector, x solvers.Dual) {
-	w.in[tapec.Primal][vec], w.in[tapec.Tangent][vec] = x.X, x.D
+func (w *SecondWorker) moves(of vec.Vector, x solvers.Dual) {
+	w.in[tapec.Primal][of], w.in[tapec.Tangent][of] = x.X, x.D
 }
 
 // seeds binds cotangents that are read, and their tangents.
-func (w *SecondWorker) seeds(vec vector, x solvers.Dual) {
-	w.in[tapec.Cotangent][vec], w.in[tapec.CotangentTangent][vec] = x.X, x.D
+func (w *SecondWorker) seeds(of vec.Vector, x solvers.Dual) {
+	w.in[tapec.Cotangent][of], w.in[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // pulls binds cotangents that are written, and their tangents.
-func (w *SecondWorker) pulls(vec vector, x solvers.Dual) {
-	w.out[tapec.Cotangent][vec], w.out[tapec.CotangentTangent][vec] = x.X, x.D
+func (w *SecondWorker) pulls(of vec.Vector, x solvers.Dual) {
+	w.out[tapec.Cotangent][of], w.out[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // at sets the time, and binds its tangents.
 func (w *SecondWorker) at(t solvers.Dual) {
 	w.t[0] = t.X[0]
-	w.in[tapec.Tangent][vecT] = t.D
+	w.in[tapec.Tangent][vec.T] = t.D
 }
 
 // Begin implements solvers.SecondSystem.
@@ -79,29 +80,30 @@ func (w *SecondWorker) Begin() {
 
 // PullPush implements solvers.SecondField.
 func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
-	w.pullPush(w.second.Get(w.rates), vecK, t, y, kb, yb, tb)
+	w.pullPush(w.second.Get(w.rates), vec.K, t, y, kb, yb, tb)
 }
 
-// pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of vec to yb and tb.
-func (w *SecondWorker) pullPush(c *call, vec vector, t, y, seeds, yb, tb solvers.Dual) {
+// pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of a vector to
+// yb and tb.
+func (w *SecondWorker) pullPush(c *call, of vec.Vector, t, y, seeds, yb, tb solvers.Dual) {
 	if c == nil {
 		yb.Clear()
 		tb.Clear()
 		return
 	}
 	w.at(t)
-	w.moves(vecY, y)
-	w.seeds(vec, seeds)
-	w.pulls(vecY, yb)
-	w.pulls(vecT, tb)
+	w.moves(vec.Y, y)
+	w.seeds(of, seeds)
+	w.pulls(vec.Y, yb)
+	w.pulls(vec.T, tb)
 	for _, v := range []struct {
-		vec vector
-		x   solvers.Dual
-	}{{vecY, yb}, {vecT, tb}} {
-		if !c.covers(tapec.Cotangent, v.vec, len(v.x.X)) {
+		of vec.Vector
+		x  solvers.Dual
+	}{{vec.Y, yb}, {vec.T, tb}} {
+		if !c.covers(tapec.Cotangent, v.of, len(v.x.X)) {
 			clear(v.x.X)
 		}
-		if !c.covers(tapec.CotangentTangent, v.vec, len(v.x.D)) {
+		if !c.covers(tapec.CotangentTangent, v.of, len(v.x.D)) {
 			clear(v.x.D)
 		}
 	}
@@ -120,17 +122,17 @@ func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 		return
 	}
 	w.at(t)
-	w.moves(vecY, y)
-	w.pulls(vecY, yb)
-	w.pulls(vecT, tb)
-	w.seeded(w.second.Get(tapec.PartGuards), vecRho, w.rho, i, wt)
+	w.moves(vec.Y, y)
+	w.pulls(vec.Y, yb)
+	w.pulls(vec.T, tb)
+	w.seeded(w.second.Get(tapec.PartGuards), vec.Rho, w.rho, i, wt)
 }
 
 // seeded runs c with wt as the cotangent of element i of a vector.
-func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt solvers.Dual) {
+func (w *SecondWorker) seeded(c *call, of vec.Vector, seeds solvers.Dual, i int, wt solvers.Dual) {
 	seeds.X[i] = wt.X[0]
 	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
-	w.seeds(vec, seeds)
+	w.seeds(of, seeds)
 	c.run(&w.in, &w.out)
 	seeds.Clear()
 }
@@ -138,9 +140,9 @@ func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 // InstantPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if c := w.second.Get(tapec.PartInstants); c != nil {
-		w.seeded(c, vecTimes, w.times, i, wt)
+		w.seeded(c, vec.Times, w.times, i, wt)
 		if k := early(w.Worker, i); k != 0 {
-			w.seeded(c, vecTimes, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
+			w.seeded(c, vec.Times, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
 		}
 	}
 }
@@ -166,15 +168,15 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 		return
 	}
 	in, out := w.in, w.out
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
+	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
 	w.at(t)
-	w.moves(vecY, ym)
-	w.moves(vecD, dm)
-	w.seeds(vecY, ypb)
-	w.seeds(vecD, dpb)
-	w.pulls(vecY, ymb)
-	w.pulls(vecD, dmb)
-	w.pulls(vecT, tb)
+	w.moves(vec.Y, ym)
+	w.moves(vec.D, dm)
+	w.seeds(vec.Y, ypb)
+	w.seeds(vec.D, dpb)
+	w.pulls(vec.Y, ymb)
+	w.pulls(vec.D, dmb)
+	w.pulls(vec.T, tb)
 	body.run(&w.in, &w.out)
 	w.in, w.out = in, out
 }
@@ -196,9 +198,9 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 		}
 	}
 	w.at(t0)
-	w.seeds(vecY, yb)
-	w.seeds(vecD, db)
-	w.pulls(vecT, tb)
+	w.seeds(vec.Y, yb)
+	w.seeds(vec.D, db)
+	w.pulls(vec.T, tb)
 	c.run(&w.in, &w.out)
 }
 
@@ -219,11 +221,11 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 			clear(w.functionals.D[i*w.lanes : (i+1)*w.lanes])
 		}
 	}
-	w.moves(vecF, w.functionals)
-	w.pulls(vecF, fb)
+	w.moves(vec.F, w.functionals)
+	w.pulls(vec.F, fb)
 	one := solvers.NewDual(1, w.lanes)
 	one.X[0] = 1
-	w.seeded(c, vecPsi, w.psi, w.problem.Rows[o], one)
+	w.seeded(c, vec.Psi, w.psi, w.problem.Rows[o], one)
 }
 
 // ObservePullPush implements sens.SecondObjectives.
@@ -241,16 +243,16 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	in, out := w.in, w.out
 	w.enterSite(pt)
 	w.at(solvers.Dual{X: w.t[:], D: dot.T})
-	w.moves(vecY, solvers.Dual{X: pt.Yp, D: dot.Yp})
-	w.moves(vecYm, solvers.Dual{X: pt.Ym, D: dot.Ym})
-	w.moves(vecD, solvers.Dual{X: pt.Dp, D: dot.Dp})
-	w.moves(vecDm, solvers.Dual{X: pt.Dm, D: dot.Dm})
-	w.seeds(vecF, fb)
-	w.pulls(vecY, ypb)
-	w.pulls(vecYm, ymb)
-	w.pulls(vecD, dpb)
-	w.pulls(vecDm, dmb)
-	w.pulls(vecT, tb)
+	w.moves(vec.Y, solvers.Dual{X: pt.Yp, D: dot.Yp})
+	w.moves(vec.Ym, solvers.Dual{X: pt.Ym, D: dot.Ym})
+	w.moves(vec.D, solvers.Dual{X: pt.Dp, D: dot.Dp})
+	w.moves(vec.Dm, solvers.Dual{X: pt.Dm, D: dot.Dm})
+	w.seeds(vec.F, fb)
+	w.pulls(vec.Y, ypb)
+	w.pulls(vec.Ym, ymb)
+	w.pulls(vec.D, dpb)
+	w.pulls(vec.Dm, dmb)
+	w.pulls(vec.T, tb)
 	c.run(&w.in, &w.out)
 	w.in, w.out = in, out
 }
@@ -260,7 +262,7 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 func (w *SecondWorker) maskDuals(s *sens.Site, c *call, fb solvers.Dual) solvers.Dual {
 	for i := range c.ins {
 		b := &c.ins[i]
-		if b.vary != tapec.Cotangent || b.vec != vecF {
+		if b.vary != tapec.Cotangent || b.vec != vec.F {
 			continue
 		}
 		lo, hi := b.lo*w.lanes, b.hi*w.lanes

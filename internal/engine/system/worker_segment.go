@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tapec"
 )
 
@@ -15,7 +16,7 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 	clear(w.met)
 	w.watching.begin()
 	w.t[0], w.started = t0, t0
-	w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = y, d
+	w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = y, d
 	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
@@ -36,8 +37,8 @@ func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 		return
 	}
 	w.t[0] = t0
-	w.in[tapec.Tangent][vecT] = td
-	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = yd, dd
+	w.in[tapec.Tangent][vec.T] = td
+	w.out[tapec.Tangent][vec.Y], w.out[tapec.Tangent][vec.D] = yd, dd
 	c.run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
@@ -59,16 +60,16 @@ func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 		}
 	}
 	w.t[0] = t0
-	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = yb, db
-	w.out[tapec.Cotangent][vecT] = tb
+	w.in[tapec.Cotangent][vec.Y], w.in[tapec.Cotangent][vec.D] = yb, db
+	w.out[tapec.Cotangent][vec.T] = tb
 	c.run(&w.in, &w.out)
 }
 
 // Enter implements solvers.System.
 func (w *Worker) Enter(d, m []float64) {
 	w.refresh()
-	copy(w.in[tapec.Primal][vecD], d)
-	copy(w.in[tapec.Primal][vecM], m)
+	copy(w.in[tapec.Primal][vec.D], d)
+	copy(w.in[tapec.Primal][vec.M], m)
 	w.spoil()
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.Reset()
@@ -105,7 +106,7 @@ func (w *Worker) setSides(pd []float64) {
 	clear(w.dot.sides)
 	l := w.lanes
 	for _, s := range w.kit.sides {
-		for at, x := range pd[s.column.offset*l : (s.column.offset+s.column.len)*l] {
+		for at, x := range pd[s.column.Offset*l : (s.column.Offset+s.column.Len)*l] {
 			if x != 0 {
 				lane, i, j := at%l, at/l/s.cols, at/l%s.cols
 				w.dot.sides[(s.at+i)*l+lane], w.dot.sides[(s.at+s.rows+j)*l+lane] = x, 1
@@ -119,7 +120,7 @@ func (w *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
 	if w.value.Get(tapec.PartChoose) == nil || len(m) == 0 {
 		return
 	}
-	now, in := w.in[tapec.Primal][vecM], w.in[tapec.Primal][vecKept]
+	now, in := w.in[tapec.Primal][vec.M], w.in[tapec.Primal][vec.Kept]
 	for i := range in {
 		in[i] = math.Inf(1)
 		if kept != nil && kept[i] {
@@ -127,8 +128,8 @@ func (w *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
 		}
 	}
 	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.out[tapec.Primal][vecM] = m
+	w.in[tapec.Primal][vec.Y] = y
+	w.out[tapec.Primal][vec.M] = m
 	w.value.Get(tapec.PartChoose).run(&w.in, &w.out)
 	for i, k := range kept {
 		if k {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tapec"
@@ -93,7 +94,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 		}
 		r.of = state
 	}
-	copy(r.modes, w.in[tapec.Primal][vecM])
+	copy(r.modes, w.in[tapec.Primal][vec.M])
 	w.Enter(state.D, state.M)
 	return r
 }
@@ -213,7 +214,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		for _, name := range p.active {
 			from := w.model.Param(name).Offset
 			for k := range p.Column(name).Len {
-				moves = append(moves, w.vec[vecP][from+k]-complex(p.Point.p[from+k], 0))
+				moves = append(moves, w.vec[vec.P][from+k]-complex(p.Point.p[from+k], 0))
 			}
 		}
 		m.Move(moves, t-complex(real(t), 0), y, d)
@@ -240,7 +241,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		}
 	}
 	plan := p.settling.plan
-	savedD, savedM := slices.Clone(w.vec[vecD]), slices.Clone(w.vec[vecM])
+	savedD, savedM := slices.Clone(w.vec[vec.D]), slices.Clone(w.vec[vec.M])
 	w.Enter(d, state.M)
 	z := make([]complex128, n)
 	for i, x := range state.Y {
@@ -286,7 +287,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		before = change
 	}
 	copy(y, z)
-	copy(w.vec[vecD], savedD)
-	w.vec[vecD] = savedD
-	copy(w.vec[vecM], savedM)
+	copy(w.vec[vec.D], savedD)
+	w.vec[vec.D] = savedD
+	copy(w.vec[vec.M], savedM)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/origin"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -13,7 +14,7 @@ import (
 
 // Counts implements sens.Objectives.
 func (w *Worker) Counts() (functionals, objectives int) {
-	return w.kit.layout.nF, len(w.problem.Rows)
+	return w.kit.layout.NF, len(w.problem.Rows)
 }
 
 // site returns the part of s that reads at site.
@@ -54,13 +55,13 @@ func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 func (w *Worker) enterSite(pt *sens.Point) {
 	s := &pt.Site
 	w.t[0] = pt.T
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecYm] = pt.Yp, pt.Ym
-	w.in[tapec.Primal][vecDm] = pt.Dm
+	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.Ym] = pt.Yp, pt.Ym
+	w.in[tapec.Primal][vec.Dm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
-		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, s.Firing, false)
+		w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, s.Firing, false)
 	case sens.SiteTime:
-		w.in[tapec.Primal][vecRow] = w.data[s.Index]
+		w.in[tapec.Primal][vec.Row] = w.data[s.Index]
 	}
 }
 
@@ -89,12 +90,12 @@ func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
 		w.problem.Notes.Clear()
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
-		saved := w.in[tapec.Primal][vecD]
+		saved := w.in[tapec.Primal][vec.D]
 		w.enterSite(pt)
-		w.in[tapec.Primal][vecD] = pt.Dp
-		w.out[tapec.Primal][vecF] = w.functional[:w.kit.layout.nF]
+		w.in[tapec.Primal][vec.D] = pt.Dp
+		w.out[tapec.Primal][vec.F] = w.functional[:w.kit.layout.NF]
 		c.run(&w.in, &w.out)
-		w.in[tapec.Primal][vecD] = saved
+		w.in[tapec.Primal][vec.D] = saved
 		for i := range c.outs {
 			b := &c.outs[i]
 			k := w.model.FunctionalAt(b.lo)
@@ -220,8 +221,8 @@ func (w *Worker) Values(functionals, psi []float64) {
 	if c == nil {
 		return
 	}
-	w.in[tapec.Primal][vecF] = functionals
-	w.out[tapec.Primal][vecPsi] = w.psi
+	w.in[tapec.Primal][vec.F] = functionals
+	w.out[tapec.Primal][vec.Psi] = w.psi
 	c.run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
@@ -247,9 +248,9 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 			w.functional[i] = 0
 		}
 	}
-	w.in[tapec.Primal][vecF] = w.functional[:len(functionals)]
-	w.in[tapec.Cotangent][vecPsi] = seeds
-	w.out[tapec.Cotangent][vecF] = fb
+	w.in[tapec.Primal][vec.F] = w.functional[:len(functionals)]
+	w.in[tapec.Cotangent][vec.Psi] = seeds
+	w.out[tapec.Cotangent][vec.F] = fb
 	c.run(&w.in, &w.out)
 }
 
@@ -263,7 +264,7 @@ type carrying struct {
 func (w *Worker) carry(fb []float64) {
 	c := &w.carrying
 	if c.elements == nil {
-		c.elements = make([]bool, w.kit.layout.nF)
+		c.elements = make([]bool, w.kit.layout.NF)
 	}
 	c.numbers = c.numbers[:0]
 	for j := range c.elements {
@@ -312,15 +313,15 @@ func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 		return
 	}
 	fb = w.maskFunctionals(&pt.Site, c, fb)
-	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
+	saved, savedBar := w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D]
 	w.enterSite(pt)
-	w.in[tapec.Primal][vecD] = pt.Dp
-	w.in[tapec.Cotangent][vecF] = fb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecYm] = ypb, ymb
-	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecDm] = dpb, dmb
-	w.out[tapec.Cotangent][vecT] = tb
+	w.in[tapec.Primal][vec.D] = pt.Dp
+	w.in[tapec.Cotangent][vec.F] = fb
+	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.Ym] = ypb, ymb
+	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.Dm] = dpb, dmb
+	w.out[tapec.Cotangent][vec.T] = tb
 	c.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
+	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
 }
 
 // maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
@@ -343,7 +344,7 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 
 	for i := range c.ins {
 		b := &c.ins[i]
 		switch {
-		case b.vary != tapec.Cotangent || b.vec != vecF:
+		case b.vary != tapec.Cotangent || b.vec != vec.F:
 		case w.reads(w.model.FunctionalAt(b.lo/w.lanes), s):
 			copy(masked[b.lo:b.hi], fb[b.lo:b.hi])
 		default:
@@ -360,18 +361,18 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 	if c == nil {
 		return
 	}
-	saved, savedDot := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
+	saved, savedDot := w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D]
 	w.enterSite(pt)
-	w.in[tapec.Primal][vecD] = pt.Dp
-	w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecYm] = ypd, ymd
-	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecDm] = dpd, dmd
-	w.in[tapec.Tangent][vecT] = td
-	w.out[tapec.Tangent][vecF] = w.functional
+	w.in[tapec.Primal][vec.D] = pt.Dp
+	w.in[tapec.Tangent][vec.Y], w.in[tapec.Tangent][vec.Ym] = ypd, ymd
+	w.in[tapec.Tangent][vec.D], w.in[tapec.Tangent][vec.Dm] = dpd, dmd
+	w.in[tapec.Tangent][vec.T] = td
+	w.out[tapec.Tangent][vec.F] = w.functional
 	if s.Kind == sens.SitePeak {
 		clear(w.functional) // what does not move is not written
 	}
 	c.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedDot
+	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedDot
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
 			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
@@ -405,10 +406,10 @@ func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	if c == nil {
 		return
 	}
-	w.in[tapec.Primal][vecF] = functionals
-	w.in[tapec.Tangent][vecF] = fd
+	w.in[tapec.Primal][vec.F] = functionals
+	w.in[tapec.Tangent][vec.F] = fd
 	clear(w.psi) // rows without a derivative are not written
-	w.out[tapec.Tangent][vecPsi] = w.psi
+	w.out[tapec.Tangent][vec.Psi] = w.psi
 	c.run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
