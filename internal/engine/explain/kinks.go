@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -22,7 +23,7 @@ import (
 // asked for. rtol is the relative tolerance of the run's steps, within which what is read may tie; 0 where it is not
 // known.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
-	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, rtol float64,
+	functionals []float64, peaks []sens.Peak, variables []compiled.Variable, columns int, second bool, rtol float64,
 	l *diag.List,
 ) (all []system.Fold, n int, err error) {
 	if find == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -183,7 +184,7 @@ func goesOn(r *Run) lag.GoesOnBy {
 }
 
 func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visit) error {
-	k, err := r.problem.Kit(1, system.Values, false)
+	k, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}

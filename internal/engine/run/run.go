@@ -12,6 +12,7 @@ import (
 
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/vec"
@@ -163,7 +164,7 @@ func (r *Run) solvesAlgebraic(l *diag.List) {
 
 // splits reports what is against a method that solves equations with a part of the rates.
 func (r *Run) splits(l *diag.List) {
-	var none *system.NoImplicitPartError
+	var none *compiled.NoImplicitPartError
 	switch err := r.model.System.Splits(); {
 	case errors.As(err, &none):
 		l.Errorf(settings.CodeSetting, r.settings.AtMethod,
@@ -206,14 +207,14 @@ func (r *Run) auto() {
 }
 
 // set gives the run other values, after those of the Setup that it was made with, and notes them there.
-func (r *Run) set(setup *Setup, set []system.Override) error {
+func (r *Run) set(setup *Setup, set []compiled.Override) error {
 	var l diag.List
-	pt := r.model.System.NewPoint(append(append([]system.Override(nil), setup.Set...), set...), &l)
+	pt := r.model.System.NewPoint(append(append([]compiled.Override(nil), setup.Set...), set...), &l)
 	if err := l.Err(); err != nil {
 		return err
 	}
 	for _, name := range r.problem.Point.Move(pt) {
-		l.Errorf(system.CodeOverride, source.Span{},
+		l.Errorf(compiled.CodeOverride, source.Span{},
 			"%q follows other params; to cut that link, set it in the options "+
 				"of Prepare", name)
 	}
@@ -227,7 +228,7 @@ func (r *Run) set(setup *Setup, set []system.Override) error {
 		return err
 	}
 	for _, a := range set { // the newest assignment of a name takes the place of older ones
-		setup.Set = append(slices.DeleteFunc(setup.Set, func(b system.Override) bool { return b.Name == a.Name }), a)
+		setup.Set = append(slices.DeleteFunc(setup.Set, func(b compiled.Override) bool { return b.Name == a.Name }), a)
 	}
 	return nil
 }
@@ -238,10 +239,10 @@ func (r *Run) Differentiate(variables []result.Variable) {
 }
 
 // systemVariables are variables as package system knows them.
-func systemVariables(list []result.Variable) []system.Variable {
-	out := make([]system.Variable, len(list))
+func systemVariables(list []result.Variable) []compiled.Variable {
+	out := make([]compiled.Variable, len(list))
 	for i, v := range list {
-		out[i] = system.Variable{Name: v.Name, Initial: v.Initial, Place: vec.Place{Offset: v.Offset, Len: v.Size()}}
+		out[i] = compiled.Variable{Name: v.Name, Initial: v.Initial, Place: vec.Place{Offset: v.Offset, Len: v.Size()}}
 	}
 	return out
 }
@@ -438,7 +439,7 @@ func (r *Run) controlErrors(variables []result.Variable, record *solvers.Traject
 		}
 	}
 	lanes := chooseLanes(n)
-	k, err := r.problem.Kit(lanes, system.PushElements, false)
+	k, err := r.problem.Kit(lanes, compiled.PushElements, false)
 	if err != nil {
 		return err
 	}
@@ -452,7 +453,7 @@ func (r *Run) controlErrors(variables []result.Variable, record *solvers.Traject
 }
 
 // record prepares tr to record the run. Programs of k recompute what tr does not keep.
-func (r *Run) record(tr *solvers.Trajectory, k *system.Kit) {
+func (r *Run) record(tr *solvers.Trajectory, k *compiled.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
 	tr.Fixed = r.settings.Solver.Fixed
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with

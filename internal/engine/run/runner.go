@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -27,13 +28,13 @@ type Runner struct {
 	*Run
 	setup     Setup
 	variables []result.Variable
-	places    []system.Variable // the variables as package system knows them
-	gatherer  system.Gatherer   // by them
-	columns   int               // of a row of the gradient
-	placed    bool              // a row of the sweep's derivatives by params begins a row of the gradient
-	byInitial bool              // some variable is an initial value
-	alone     bool              // nothing is compared with the runs, so what happened in them is only counted
-	keep      bool              // what was recorded is read once more, for second derivatives
+	places    []compiled.Variable // the variables as package system knows them
+	gatherer  compiled.Gatherer   // by them
+	columns   int                 // of a row of the gradient
+	placed    bool                // a row of the sweep's derivatives by params begins a row of the gradient
+	byInitial bool                // some variable is an initial value
+	alone     bool                // nothing is compared with the runs, so what happened in them is only counted
+	keep      bool                // what was recorded is read once more, for second derivatives
 	lanes     int
 	compile   float64 // seconds
 	gradient  []float64
@@ -57,9 +58,9 @@ type tools struct {
 	observer   *sens.Observer // of Values; nil until it was called
 	reader     solvers.Reader
 	guards     []solvers.Guard
-	chain      *system.Chain
+	chain      *compiled.Chain
 	kinks      *system.Kinks
-	search     *system.Derivatives // why some are not finite; nil until one was not
+	search     *compiled.Derivatives // why some are not finite; nil until one was not
 }
 
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
@@ -138,7 +139,7 @@ func (r *Runner) ready() (err error) {
 		r.gradient = make([]float64, n)
 	}
 	r.gradient = r.gradient[:n]
-	experiments := make([]*system.Model, len(r.model.Experiments))
+	experiments := make([]*compiled.Model, len(r.model.Experiments))
 	for i, x := range r.model.Experiments {
 		experiments[i] = x.Model.System
 	}
@@ -241,7 +242,7 @@ func (r *Runner) prepareForward() (err error) {
 	if r.chain, err = r.problem.Chain(false); err != nil {
 		return err
 	}
-	forward, err := r.problem.Kit(1, system.Values, false)
+	forward, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
@@ -315,7 +316,7 @@ func (r *Runner) Swept() int { return r.res.Stats.Steps }
 // Set gives parameters (or initial values) other values for the runs to come, after those of the
 // options. A param whose default follows others, and an initial value, can only be set here if the
 // options of Prepare set them as well.
-func (r *Runner) Set(set ...system.Override) error {
+func (r *Runner) Set(set ...compiled.Override) error {
 	if err := r.set(&r.setup, set); err != nil {
 		return err
 	}

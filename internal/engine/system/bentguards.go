@@ -3,40 +3,16 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
-// bentGuards are the guards that are not affine in time and states, as tapec.Bends makes them.
-type bentGuards struct {
-	tape   *tape.Tape
-	guards []int
-	jumps  [][]tape.Value
-	states []int
-}
-
-// newBentGuards returns those of a compiled model; nil if there are none.
-func newBentGuards(c *tapec.Compiled, l *vec.Layout) *bentGuards {
-	b := &bentGuards{}
-	if b.tape, b.guards, b.jumps = tapec.Bends(c.Guards, c.GuardList); b.tape == nil {
-		return nil
-	}
-	for _, in := range b.tape.Inputs {
-		if name := tapec.MustName(in.Name); name.Variation == tapec.Primal && name.Role == tapec.State {
-			at := l.Part(name)
-			for k := range at.Len {
-				b.states = append(b.states, at.Offset+k)
-			}
-		}
-	}
-	return b
-}
-
 // bends encloses bent guards over boxes in time and states. It belongs to one goroutine.
 type bends struct {
-	*bentGuards
+	*compiled.BentGuards
 	box        *tape.Evaluator[tape.Interval]
 	run        func() // compute what depends on time and states
 	t, td      []tape.Interval
@@ -46,13 +22,13 @@ type bends struct {
 	stale      bool // params, discretes or modes may have changed
 }
 
-func newBends(b *bentGuards, l *vec.Layout) *bends {
+func newBends(b *compiled.BentGuards, l *vec.Layout) *bends {
 	if b == nil {
 		return nil
 	}
-	n := &bends{bentGuards: b, box: tape.NewEvaluator[tape.Interval](b.tape), stale: true}
+	n := &bends{BentGuards: b, box: tape.NewEvaluator[tape.Interval](b.Tape), stale: true}
 	var moving []string
-	for _, in := range b.tape.Inputs {
+	for _, in := range b.Tape.Inputs {
 		box := n.box.Input(in.Name)
 		switch name := tapec.MustName(in.Name); {
 		case name == tapec.Time.Name():
@@ -92,7 +68,7 @@ func (w *Worker) Bent() (guards, states []int) {
 	if w.bends == nil {
 		return nil, nil
 	}
-	return w.bends.guards, w.bends.states
+	return w.bends.Guards, w.bends.States
 }
 
 // Enclose implements solvers.Enclosing.
@@ -133,7 +109,7 @@ func (b *bends) slopeOf(i int) tape.Interval {
 	if b.slope == nil {
 		return tape.Point(math.NaN())
 	}
-	for _, v := range b.jumps[i] {
+	for _, v := range b.Jumps[i] {
 		for _, x := range b.box.Value(v) {
 			if x.Lo != x.Hi {
 				return tape.Point(math.NaN())

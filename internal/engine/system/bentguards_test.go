@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/solvers"
@@ -16,7 +17,7 @@ func workerOf(t *testing.T, text string) (*system.Worker, []float64) {
 	t.Helper()
 	m := modelOf(t, text)
 	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
-	k, err := p.Kit(1, system.Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		t.Fatal(err)
 	}

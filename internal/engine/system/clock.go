@@ -46,7 +46,7 @@ func newClock(w *Worker) *clock {
 		c.some.affine, c.some.others = c.some.affine || x.Affine, c.some.others || !x.Affine
 	}
 	if c.some.others {
-		c.line = newTimeline(w.model.programs.clocks, w.model.layout)
+		c.line = newTimeline(w.model.Programs.Clocks, w.model.Layout)
 		truths := c.line.point.Output(tapec.ClockTruths.Name().String())
 		c.searcher = crossings.New(conditions{c.line, truths}, n, c.affine)
 	}
@@ -71,7 +71,7 @@ func (c *clock) at(t float64, s *clockSample) {
 	w := c.worker
 	s.t, w.t[0] = t, t
 	w.out[tapec.Primal][vec.ClockRho], w.out[tapec.Primal][vec.ClockTruth] = s.margins, s.truth
-	w.value.Get(tapec.PartClocks).run(&w.in, &w.out)
+	w.value.Get(tapec.PartClocks).Run(&w.in, &w.out)
 }
 
 // next returns the first time in (t, limit] at which a condition changes, or +Inf.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/sens"
@@ -16,7 +17,7 @@ import (
 // before hoisting and differentiation, and so is an independent reference for derivatives.
 type ComplexWorker struct {
 	problem *Problem
-	model   *Model
+	model   *compiled.Model
 	parts   *tapec.Parts[*evaluation]
 	vec     [vec.Count][]complex128
 	rates   tapec.Part     // see Take
@@ -37,20 +38,20 @@ type storage struct {
 // ComplexWorker returns a complex worker for the problem.
 func (p *Problem) ComplexWorker() *ComplexWorker {
 	m := p.Model
-	h := &m.programs.hoisted
+	h := &m.Programs.Hoisted
 	if p.Jacobian {
-		j, err := m.programs.withJacobian(p.Split)
+		j, err := m.Programs.WithJacobian(p.Split)
 		if err != nil {
 			panic("system: " + err.Error()) // the run that is repeated had it
 		}
-		h = &j.hoisted
+		h = &j.Hoisted
 	}
-	l := h.layout
+	l := h.Layout
 	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates, flights: newFlights(m)}
-	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
+	tapes := h.Tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
 		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
-	tapes.Set(tapec.PartRates, h.rates)
-	tapes.Set(tapec.PartJacobian, h.jacobian)
+	tapes.Set(tapec.PartRates, h.Rates)
+	tapes.Set(tapec.PartJacobian, h.Jacobian)
 	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
 		if t == nil {
 			return nil, nil
@@ -92,10 +93,10 @@ func (w *ComplexWorker) Size() solvers.Size { return w.problem.Size() }
 // SetParameters implements solvers.ComplexSystem: p are the active parameters.
 // Defaults that follow other parameters are not recomputed.
 func (w *ComplexWorker) SetParameters(p []complex128) {
-	for i, x := range w.problem.Point.p {
+	for i, x := range w.problem.Point.P {
 		w.vec[vec.P][i] = complex(x, 0)
 	}
-	for _, name := range w.problem.active {
+	for _, name := range w.problem.Active {
 		column := w.problem.Column(name)
 		copy(w.vec[vec.P][w.model.Param(name).Offset:], p[column.Offset:column.Offset+column.Len])
 	}
@@ -106,9 +107,9 @@ func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
 	w.vec[vec.T][0] = t0
 	out := [vec.Count][]complex128{vec.Y: y, vec.D: d}
 	w.run(w.parts.Get(tapec.PartStart), &out)
-	for i, cut := range w.problem.Point.cut {
+	for i, cut := range w.problem.Point.Cut {
 		if cut {
-			y[i] = complex(w.problem.Point.initial[i], 0)
+			y[i] = complex(w.problem.Point.Initial[i], 0)
 		}
 	}
 }
@@ -188,7 +189,7 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 	case sens.SiteTime:
 		e = w.parts.List(tapec.PartAtTimes)[c.InstantList[s.Index].Group]
 		w.vec[vec.Row] = nil
-		for _, x := range w.model.rows[s.Index] {
+		for _, x := range w.model.Rows[s.Index] {
 			w.vec[vec.Row] = append(w.vec[vec.Row], complex(x, 0))
 		}
 	case sens.SitePeak:

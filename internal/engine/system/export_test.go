@@ -1,6 +1,7 @@
 package system
 
 import (
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 )
@@ -8,32 +9,32 @@ import (
 // CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
 // a small model.
 func (w *Worker) CompiledFromFirst() bool {
-	return len(w.wholes) == 1 && w.whole.steps.call != nil && w.whole.steps.first
+	return len(w.wholes) == 1 && w.whole.steps.Call != nil && w.whole.steps.first
 }
 
 // ReferenceJacobian returns the entries of the Jacobian as the reference evaluator gives them.
 func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
-	made, err := w.model.programs.withJacobian(false)
+	made, err := w.model.Programs.WithJacobian(false)
 	if err != nil {
 		panic(err)
 	}
-	e := tape.NewEvaluator[float64](made.jacobian)
-	w.model.load(made.jacobian, e, &vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: d, vec.M: m})
+	e := tape.NewEvaluator[float64](made.Jacobian)
+	w.model.Load(made.Jacobian, e, &vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.P, vec.D: d, vec.M: m})
 	e.Run()
 	var out []float64
-	for _, o := range made.jacobian.Outputs {
+	for _, o := range made.Jacobian.Outputs {
 		out = append(out, e.Value(o.Value)...)
 	}
 	return out
 }
 
 // JacobianTape returns the tape of the Jacobian.
-func (m *Model) JacobianTape() *tape.Tape {
-	made, err := m.programs.withJacobian(false)
+func JacobianTape(m *compiled.Model) *tape.Tape {
+	made, err := m.Programs.WithJacobian(false)
 	if err != nil {
 		panic(err)
 	}
-	return made.jacobian
+	return made.Jacobian
 }
 
 // KnowsStage reports whether the worker's transpose of a stage reads what was kept.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -13,7 +14,7 @@ import (
 // ReadsTotals tells which totals of experiments element i of the objectives reads.
 func (w *Worker) ReadsTotals(i int) []bool {
 	x := newDependence(w.model, nil)
-	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(w.model.Checked.Totals))
 	for k, s := range w.model.Checked.Totals {
 		out[k] = x.params[s.Name]
@@ -24,7 +25,7 @@ func (w *Worker) ReadsTotals(i int) []bool {
 // Bends tells which of the folds make element i of the objectives bend.
 func (w *Worker) Bends(i int, folds []Fold) []bool {
 	x := newDependence(w.model, nil)
-	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(folds))
 	for k := range folds {
 		in := &folds[k].Into
@@ -75,7 +76,7 @@ type Into struct {
 func IntoAll() Into { return Into{all: true} }
 
 // add adds element i of an output.
-func (x *Into) add(m *Model, out tapec.Name, i int) {
+func (x *Into) add(m *compiled.Model, out tapec.Name, i int) {
 	switch out.Role {
 	case tapec.Rate:
 		out = tapec.State.Called(out.Of)
@@ -100,7 +101,7 @@ func (x *Into) add(m *Model, out tapec.Name, i int) {
 }
 
 // guard adds what guard i decides.
-func (x *Into) guard(m *Model, i int) {
+func (x *Into) guard(m *compiled.Model, i int) {
 	g := m.Compiled.GuardList[i]
 	if g.Event >= 0 {
 		if !slices.Contains(x.events, g.Event) {
@@ -108,13 +109,13 @@ func (x *Into) guard(m *Model, i int) {
 		}
 		return
 	}
-	if n := m.modeAt(g.Mode); g.Mode >= 0 && !slices.Contains(x.names, n) {
+	if n := m.ModeAt(g.Mode); g.Mode >= 0 && !slices.Contains(x.names, n) {
 		x.names = append(x.names, n)
 	}
 }
 
 // condition adds what the condition of guard i, or of which it is a part, decides.
-func (x *Into) condition(m *Model, i int) {
+func (x *Into) condition(m *compiled.Model, i int) {
 	if g := m.Compiled.GuardList[i]; g.Event < 0 && g.Mode < 0 {
 		x.part(m, g.Span)
 		return
@@ -123,17 +124,17 @@ func (x *Into) condition(m *Model, i int) {
 }
 
 // part adds what the conditions that have a part at a place decide.
-func (x *Into) part(m *Model, at source.Span) {
+func (x *Into) part(m *compiled.Model, at source.Span) {
 	some := false
 	for i, e := range m.Checked.Events {
 		for _, when := range []model.Expr{e.When, e.Crossing} {
-			if when != nil && within(at, when.Span()) && !slices.Contains(x.events, i) {
+			if when != nil && compiled.SpanWithin(at, when.Span()) && !slices.Contains(x.events, i) {
 				x.events, some = append(x.events, i), true
 			}
 		}
 	}
 	for i, mode := range m.Compiled.Modes {
-		if n := tapec.HeldMode.Number(i); within(at, mode.Span) && !slices.Contains(x.names, n) {
+		if n := tapec.HeldMode.Number(i); compiled.SpanWithin(at, mode.Span) && !slices.Contains(x.names, n) {
 			x.names, some = append(x.names, n), true
 		}
 	}
@@ -144,7 +145,7 @@ func (x *Into) part(m *Model, at source.Span) {
 // what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
 // whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way, by the
 // events that fired: Stats.Fired, or nil for all.
-func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variable, columns int) (list []Fold) {
+func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int) (list []Fold) {
 	if w.model.Settles() { // others fire on the way to a steady state
 		fired = nil
 	}
@@ -166,7 +167,7 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 				if w.setsNear(c, many) {
 					y := w.separation(fired)
 					y.tie, y.t, y.y, y.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
-					y.followAll(w.model.causeInputs(c))
+					y.followAll(w.model.CauseInputs(c))
 					for _, v := range variables {
 						y.mark(v, out[v.Offset:v.Offset+v.Len])
 					}
@@ -188,7 +189,7 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 // setsNear reports whether the body of an event sets what a condition reads that changes at a junction: the two come in
 // either order.
 func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
-	c, a := w.model.Compiled, &w.model.atoms
+	c, a := w.model.Compiled, &w.model.Atoms
 	event := -1
 	if by.Guard >= 0 {
 		event = c.GuardList[by.Guard].Event
@@ -203,10 +204,10 @@ func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
 			continue
 		}
 		var reads []tapec.Name
-		if k < len(a.guards) {
-			reads = w.model.guardInputs(a.guards[k])
+		if k < len(a.Guards) {
+			reads = w.model.GuardInputs(a.Guards[k])
 		} else {
-			reads = inputsOf(c.Clocks, tapec.ClockMargins.Name(), a.clocks[k-len(a.guards)])
+			reads = compiled.InputsOf(c.Clocks, tapec.ClockMargins.Name(), a.Clocks[k-len(a.Guards)])
 		}
 		if slices.ContainsFunc(reads, func(n tapec.Name) bool {
 			_, assigned := c.Affects[event].Output(n.String())
@@ -222,14 +223,14 @@ func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
 func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 	c := w.model.Compiled
 	if j := tie.Many; j != nil {
-		a := &w.model.atoms
+		a := &w.model.Atoms
 		for k, near := range w.nearAtoms(j) {
 			switch {
 			case !near:
-			case k < len(a.guards):
-				into.condition(w.model, a.guards[k])
+			case k < len(a.Guards):
+				into.condition(w.model, a.Guards[k])
 			default:
-				into.part(w.model, c.ClockList[a.clocks[k-len(a.guards)]].Span)
+				into.part(w.model, c.ClockList[a.Clocks[k-len(a.Guards)]].Span)
 			}
 		}
 		into.all = into.all || j.Bounds > 0
@@ -250,7 +251,7 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 			}
 		case tapec.Remode:
 			for _, i := range in.Modes {
-				if n := w.model.modeAt(i); in.Bound == tapec.NoBound {
+				if n := w.model.ModeAt(i); in.Bound == tapec.NoBound {
 					into.names = append(into.names, n)
 				} else {
 					into.reads = append(into.reads, n)
@@ -264,7 +265,7 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 
 // moversOf tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
 // are named.
-func (w *Worker) moversOf(names []tapec.Name, variables []Variable, columns int) []bool {
+func (w *Worker) moversOf(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
 	out := make([]bool, columns)
 	x := w.separation(nil)
 	x.followAll(names)
@@ -276,6 +277,6 @@ func (w *Worker) moversOf(names []tapec.Name, variables []Variable, columns int)
 
 // Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
 // reads depends on them in the course of the run.
-func (w *Worker) Reaches(i int, variables []Variable, columns int) []bool {
-	return w.moversOf(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
+func (w *Worker) Reaches(i int, variables []compiled.Variable, columns int) []bool {
+	return w.moversOf(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
 }

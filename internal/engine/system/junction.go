@@ -4,11 +4,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
-	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -21,86 +19,14 @@ import (
 // The miniature has the modes as they are chosen, the rates of the point itself, and the times at which conditions of
 // events become true. It has no bodies.
 
-// atoms are what the guards of a model are made of: comparisons, and levels of functions that jump.
-type atoms struct {
-	guards []int // those that are the margin of one atom, which moves with states
-	clocks []int // those of time alone
-	of     []int // [guards, clocks] the number of its atom; bounds of a level have the same
-	most   int   // there are no more atoms
-}
-
-// atomsOf lists the atoms of a model.
-func atomsOf(c *tapec.Compiled) (a atoms) {
-	byMode := map[int]int{}
-	number := func(known map[int]int, key int) int {
-		n, ok := known[key]
-		if !ok {
-			n = a.most
-			known[key] = n
-			a.most++
-		}
-		return n
-	}
-	for i, g := range c.GuardList {
-		switch {
-		case g.Clock || g.Kink || g.Compound:
-			continue
-		case g.Mode >= 0:
-			a.of = append(a.of, number(byMode, g.Mode))
-		default:
-			a.of = append(a.of, a.most)
-			a.most++
-		}
-		a.guards = append(a.guards, i)
-	}
-	byAtom := map[int]int{}
-	for i, x := range c.ClockList {
-		if !x.Kink {
-			a.clocks, a.of = append(a.clocks, i), append(a.of, number(byAtom, x.Atom))
-		}
-	}
-	return a
-}
-
-// name returns the name of the mode or event that atom k of the lists belongs to.
-func (a *atoms) name(m *Model, k int) string {
-	c := m.Compiled
-	var at source.Span
-	if k < len(a.guards) {
-		at = c.GuardList[a.guards[k]].Span
-	} else {
-		at = c.ClockList[a.clocks[k-len(a.guards)]].Span
-	}
-	for _, e := range m.Checked.Events {
-		for _, x := range []model.Expr{e.When, e.Crossing} {
-			if x != nil && within(at, x.Span()) {
-				return e.Name
-			}
-		}
-	}
-	best := -1
-	for i, mode := range c.Modes { // the innermost one
-		if within(at, mode.Span) && (best < 0 || within(mode.Span, c.Modes[best].Span)) {
-			best = i
-		}
-	}
-	if best < 0 {
-		return "condition@" + strconv.Itoa(at.Begin().Line)
-	}
-	return c.Modes[best].Name
-}
-
-// within reports whether a lies within b.
-func within(a, b source.Span) bool { return a.File == b.File && a.Start >= b.Start && a.End <= b.End }
-
 // A junction of the same atoms comes again and again in a run with periods. It is looked at the first often times, and
 // then each time that their number has doubled.
 const often = 8
 
 // OneSided implements solvers.Separator.
 func (w *Worker) OneSided(j *solvers.Junction) (which [2]string, some bool) {
-	a := &w.model.atoms
-	if a.most+j.Bounds < 2 || w.problem.Width() == 0 && len(w.problem.Free) == 0 {
+	a := &w.model.Atoms
+	if a.Most+j.Bounds < 2 || w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return which, false
 	}
 	near := w.nearAtoms(j)
@@ -111,12 +37,12 @@ func (w *Worker) OneSided(j *solvers.Junction) (which [2]string, some bool) {
 	count, second, key := j.Bounds, first, uint64(0)
 	counted := map[int]bool{}
 	for k, x := range near {
-		if x && !counted[a.of[k]] {
-			counted[a.of[k]] = true
+		if x && !counted[a.Of[k]] {
+			counted[a.Of[k]] = true
 			if count++; second == first {
 				second = k
 			}
-			key = bits.RotateLeft64(key*0x9e3779b97f4a7c15+uint64(a.of[k])+1, 23)
+			key = bits.RotateLeft64(key*0x9e3779b97f4a7c15+uint64(a.Of[k])+1, 23)
 		}
 	}
 	if count < 2 {
@@ -130,7 +56,7 @@ func (w *Worker) OneSided(j *solvers.Junction) (which [2]string, some bool) {
 	}
 	m := newMiniature(w, j, near)
 	if m.someFolds() {
-		return [2]string{a.name(w.model, first), a.name(w.model, second)}, true
+		return [2]string{a.Name(w.model, first), a.Name(w.model, second)}, true
 	}
 	return which, false
 }
@@ -169,7 +95,7 @@ type named struct {
 // activeParams lists the params that derivatives are taken by, but for those that follow others.
 func (m *miniature) activeParams() (list []named) {
 	for _, s := range m.model.Checked.Params {
-		if _, active := m.problem.plan.columns[s.Name]; active && !m.problem.Point.followsOthers(s) {
+		if _, active := m.problem.Plan.Columns[s.Name]; active && !m.problem.Point.FollowsOthers(s) {
 			list = append(list, named{s.Name, m.model.Param(s.Name)})
 		}
 	}
@@ -186,8 +112,8 @@ func (m *miniature) alone(param int) bool { return m.folds(&direction{param: par
 
 // nearAtoms tells which atoms change at a junction, in the modes before it or in those behind it.
 func (w *Worker) nearAtoms(j *solvers.Junction) []bool {
-	a := &w.model.atoms
-	near := make([]bool, len(a.of))
+	a := &w.model.Atoms
+	near := make([]bool, len(a.Of))
 	k := make([]float64, w.problem.Size().N+w.problem.Size().Q)
 	y := make([]float64, len(j.Y))
 	var here, there []float64
@@ -196,7 +122,7 @@ func (w *Worker) nearAtoms(j *solvers.Junction) []bool {
 		w.Eval(j.T, j.Y, k)
 		for i, x := range j.Y {
 			y[i] = x
-			if !w.model.isUnknown(i) {
+			if !w.model.IsUnknown(i) {
 				y[i] = math.FMA(j.Soon, k[i], x)
 			}
 		}
@@ -211,17 +137,17 @@ func (w *Worker) nearAtoms(j *solvers.Junction) []bool {
 
 // marginsAt appends the margins of the atoms, with the present discretes and modes.
 func (w *Worker) marginsAt(t float64, y, to []float64) []float64 {
-	a := &w.model.atoms
-	if len(a.guards) > 0 {
+	a := &w.model.Atoms
+	if len(a.Guards) > 0 {
 		rho, truth := make([]float64, len(w.rho)), make([]bool, len(w.rho))
 		w.GuardValues(t, y, rho, truth)
-		for _, i := range a.guards {
+		for _, i := range a.Guards {
 			to = append(to, rho[i])
 		}
 	}
-	if len(a.clocks) > 0 {
+	if len(a.Clocks) > 0 {
 		w.clock.at(t, &w.clock.mid)
-		for _, i := range a.clocks {
+		for _, i := range a.Clocks {
 			to = append(to, w.clock.mid.margins[i])
 		}
 	}
@@ -261,7 +187,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 	c := w.model.Compiled
 	m := &miniature{
 		neighbour: neighbour{Worker: w, t: j.T, y: j.Y, d: j.D}, at: j, changing: changing,
-		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.layout.NM), wander: w.wandering(),
+		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.Layout.NM), wander: w.wandering(),
 	}
 	for to, t := range map[**tape.Evaluator[float64]]*tape.Tape{
 		&m.choose: c.Choose, &m.guards: c.Guards, &m.clocks: c.Clocks,
@@ -273,7 +199,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 	for i := range m.kept {
 		m.kept[i] = math.Inf(1)
 	}
-	m.p, m.near = slices.Clone(w.problem.Point.p), slices.Clone(j.Y)
+	m.p, m.near = slices.Clone(w.problem.Point.P), slices.Clone(j.Y)
 	m.instants = m.times()
 	if j.Start {
 		m.start(j.T)
@@ -294,7 +220,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 func (w *Worker) wandering() (list []int) {
 	for _, s := range w.model.Checked.Discretes {
 		moves := w.setMoving(s, nil) || w.beginsMoving(s)
-		at := w.model.layout.Part(tapec.Discrete.Called(s.Name))
+		at := w.model.Layout.Part(tapec.Discrete.Called(s.Name))
 		for i := at.Offset; moves && i < at.Offset+at.Len; i++ {
 			list = append(list, i)
 		}
@@ -327,7 +253,7 @@ func (m *miniature) ratesIn(modes []float64) []float64 {
 func (m *miniature) along(y, rates []float64, dt float64) []float64 {
 	to := make([]float64, len(y))
 	for i, x := range y {
-		if to[i] = x; !m.model.isUnknown(i) {
+		if to[i] = x; !m.model.IsUnknown(i) {
 			to[i] = math.FMA(dt, rates[i], x)
 		}
 	}
@@ -339,20 +265,20 @@ func (m *miniature) margins(side int, dt float64) (list []float64) {
 	at := vec.Values{
 		vec.T: {m.at.T + dt}, vec.Y: m.along(m.near, m.field[side], dt), vec.P: m.p, vec.D: m.d, vec.M: m.at.M[side],
 	}
-	a, c := &m.model.atoms, m.model.Compiled
+	a, c := &m.model.Atoms, m.model.Compiled
 	read := func(t *tape.Tape, e *tape.Evaluator[float64], out tapec.Name, of []int) {
 		if len(of) == 0 {
 			return
 		}
-		m.model.load(t, e, &at)
+		m.model.Load(t, e, &at)
 		e.Run()
 		x := e.Output(out.String())
 		for _, i := range of {
 			list = append(list, x[i])
 		}
 	}
-	read(c.Guards, m.guards, tapec.Margins.Name(), a.guards)
-	read(c.Clocks, m.clocks, tapec.ClockMargins.Name(), a.clocks)
+	read(c.Guards, m.guards, tapec.Margins.Name(), a.Guards)
+	read(c.Clocks, m.clocks, tapec.ClockMargins.Name(), a.Clocks)
 	return list
 }
 
@@ -364,7 +290,7 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 		n++
 		return float64(size * fraction(n, dir.way))
 	}
-	m.p = append(m.p[:0], pt.p...)
+	m.p = append(m.p[:0], pt.P...)
 	if dir.params {
 		for _, at := range m.activeParams() {
 			for i := at.Offset; i < at.Offset+at.Len; i++ {
@@ -374,11 +300,11 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 	} else if dir.param >= 0 {
 		m.p[dir.param] += float64(size * max(math.Abs(m.p[dir.param]), 1e-2))
 	}
-	follow(pt, m.p, func(i int, x float64) { m.p[i] = x })
+	compiled.Follow(pt, m.p, func(i int, x float64) { m.p[i] = x })
 	moved := slices.Clone(j.Y)
 	for i, x := range moved {
 		far := float64(max(math.Abs(m.field[0][i]), math.Abs(m.field[1][i])) * j.Span)
-		if !(far > 0) || m.model.isUnknown(i) {
+		if !(far > 0) || m.model.IsUnknown(i) {
 			far = max(math.Abs(x), 1e-3)
 		}
 		moved[i] = x + float64(part(size)*far)
@@ -438,17 +364,17 @@ func (m *miniature) holds(dt float64, y []float64) *holding {
 	}
 	h := &holding{}
 	if m.choose != nil {
-		m.model.load(c.Choose, m.choose, &at)
+		m.model.Load(c.Choose, m.choose, &at)
 		m.choose.Run()
 		for _, o := range c.Choose.Outputs {
-			copy(at[vec.M][m.model.layout.Part(tapec.MustName(o.Name)).Offset:], m.choose.Output(o.Name))
+			copy(at[vec.M][m.model.Layout.Part(tapec.MustName(o.Name)).Offset:], m.choose.Output(o.Name))
 		}
 	}
 	h.modes = at[vec.M]
 	if m.guards == nil {
 		return h
 	}
-	m.model.load(c.Guards, m.guards, &at)
+	m.model.Load(c.Guards, m.guards, &at)
 	m.guards.Run()
 	rho, truth := m.guards.Output(tapec.Margins.Name().String()), m.guards.Output(tapec.Truths.Name().String())
 	for i, g := range c.GuardList {
@@ -663,14 +589,9 @@ func (m *miniature) fold(up, down, rest *passage, shift float64) bool {
 	return false
 }
 
-// isUnknown reports whether element i of the states is an algebraic unknown.
-func (m *Model) isUnknown(i int) bool {
-	return m.mass != nil && slices.Contains(m.mass.Unknowns, int32(i))
-}
-
 // movedBy reports whether element k of a variable, moved alone, makes derivatives one-sided. What a motion of the
 // states does is not its business, but at the start.
-func (m *miniature) movedBy(v Variable, k int) bool {
+func (m *miniature) movedBy(v compiled.Variable, k int) bool {
 	if v.Initial {
 		return m.at.Start && m.folds(&direction{param: -1, state: m.model.State(v.Name).Offset + k})
 	}
@@ -705,11 +626,11 @@ func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
 	from, _ := m.move(dir, size)
 	h := m.holds(from, m.near)
 	at := vec.Values{vec.T: {m.at.T + from}, vec.Y: m.near, vec.P: m.p, vec.D: m.d, vec.M: h.modes}
-	m.model.load(m.model.Compiled.Rates, b.rates, &at)
+	m.model.Load(m.model.Compiled.Rates, b.rates, &at)
 	b.rates.Run()
 	rates := make([]float64, m.problem.Size().N)
 	for _, out := range b.rates.Tape().Outputs {
-		if i := m.model.layout.Part(tapec.MustName(out.Name)).Offset; i < len(rates) {
+		if i := m.model.Layout.Part(tapec.MustName(out.Name)).Offset; i < len(rates) {
 			copy(rates[i:], b.rates.Output(out.Name))
 		}
 	}
@@ -719,7 +640,7 @@ func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
 // otherwise reports whether that is another where element k of a variable is moved a little. What moves the condition
 // by its square does so as well as any. Where it leaves its threshold for the side on which it waits, it must come to
 // hold soon: later, it is an event that has a time.
-func (b *beginning) otherwise(v Variable, k int) bool {
+func (b *beginning) otherwise(v compiled.Variable, k int) bool {
 	dir := direction{param: -1, state: -1}
 	if v.Initial {
 		dir.state = b.m.model.State(v.Name).Offset + k

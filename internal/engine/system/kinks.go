@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -16,8 +17,8 @@ import (
 // min and max, and jumps in what is computed of params alone. It belongs to one goroutine.
 type Kinks struct {
 	problem *Problem
-	model   *Model
-	point   *Point
+	model   *compiled.Model
+	point   *compiled.Point
 	active  map[string]bool // the params that derivatives are by; others do not move
 	tapes   map[*tape.Tape]*kinkTape
 	once    []outlet // what is computed from params before the run
@@ -145,7 +146,7 @@ type kinkTape struct {
 func (k *Kinks) evaluate(t *tape.Tape, at *vec.Values) bool {
 	kt := k.tapes[t]
 	if !kt.ready {
-		if !k.model.load(t, kt.eval, at) {
+		if !k.model.Load(t, kt.eval, at) {
 			return false
 		}
 		kt.eval.Run()
@@ -166,7 +167,7 @@ func (k *Kinks) evaluate(t *tape.Tape, at *vec.Values) bool {
 		kt.again = kt.eval.Toward(all, moves...)
 	}
 	for _, i := range kt.moves {
-		if !k.model.loadInput(&t.Inputs[i], kt.eval.Value(tape.Value(i)), at) {
+		if !k.model.LoadInput(&t.Inputs[i], kt.eval.Value(tape.Value(i)), at) {
 			return false
 		}
 	}
@@ -194,7 +195,7 @@ func (p *Problem) Kinks() *Kinks {
 		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
-	for _, name := range p.active {
+	for _, name := range p.Active {
 		k.active[name] = true
 	}
 	for _, t := range []*tape.Tape{c.Rates, c.Guards, c.Choose} { // modes are held in these, so that nothing else jumps
@@ -213,7 +214,7 @@ func (p *Problem) Kinks() *Kinks {
 		k.guards = tape.NewEvaluator[float64](c.Guards)
 		for _, in := range c.Guards.Inputs {
 			if n := tapec.MustName(in.Name); n.Role == tapec.State {
-				k.states = append(k.states, stateInput{k.guards.Input(in.Name), k.model.layout.Part(n).Offset})
+				k.states = append(k.states, stateInput{k.guards.Input(in.Name), k.model.Layout.Part(n).Offset})
 			}
 		}
 	}
@@ -278,20 +279,20 @@ func (k *Kinks) addOnce() {
 			continue
 		}
 		for _, out := range t.Outputs {
-			at := k.model.layout.Part(tapec.MustName(out.Name))
+			at := k.model.Layout.Part(tapec.MustName(out.Name))
 			k.once = append(k.once, outlet{t, out.Name, func(i int) bool {
-				return at.Vec != vec.Y || !pt.cut[at.Offset+i]
+				return at.Vec != vec.Y || !pt.Cut[at.Offset+i]
 			}})
 		}
 	}
 	for i := range c.Defaults {
 		d := &c.Defaults[i]
-		if !pt.followsOthers(d.Param) {
+		if !pt.FollowsOthers(d.Param) {
 			continue
 		}
 		if k.add(d.Tape, false); k.tapes[d.Tape] != nil {
 			name := tapec.Param.Called(d.Param.Name).String()
-			k.once = append(k.once, outlet{d.Tape, name, func(i int) bool { return pt.follows(d.Param, i) }})
+			k.once = append(k.once, outlet{d.Tape, name, func(i int) bool { return pt.Follows(d.Param, i) }})
 		}
 	}
 }
@@ -357,13 +358,13 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		found := slices.Concat(
 			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m), k.corners(m),
 		)
-		at := vec.Values{vec.T: {m.T}, vec.P: k.point.p, vec.D: m.Dp}
+		at := vec.Values{vec.T: {m.T}, vec.P: k.point.P, vec.D: m.Dp}
 		for _, o := range k.once {
 			found = append(found, k.through(o, &at, false)...)
 		}
 		return found
 	case solvers.MarkFire:
-		if k.model.settles(m.Firing.Event) {
+		if k.model.SettlesAt(m.Firing.Event) {
 			read := k.look(c.AtEvents[m.Firing.Event], m, nil, nil)
 			return slices.Concat(k.atSteady(m), read, k.body(m, span), k.modes(m))
 		}
@@ -395,9 +396,9 @@ func (k *Kinks) timeOf(m *solvers.Mark) []tapec.Name {
 	case k.Fixed(m):
 		return nil
 	case m.Guard >= 0:
-		return k.model.guardInputs(m.Guard)
+		return k.model.GuardInputs(m.Guard)
 	case m.Instant >= 0:
-		return k.model.instantInputs(m.Instant)
+		return k.model.InstantInputs(m.Instant)
 	}
 	return nil
 }
@@ -457,7 +458,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	if slices.ContainsFunc(found, alone) {
 		// Their weight may be zero at the mark itself.
 		bends := func(t0 float64, y []float64) bool {
-			at := vec.Values{vec.T: {t0}, vec.Y: y, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
+			at := vec.Values{vec.T: {t0}, vec.Y: y, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 			return slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
 				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
 			})
@@ -475,7 +476,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) []float64 {
 	to := slices.Clone(y)
 	for _, out := range rates.Tape().Outputs {
-		if at := k.model.layout.Part(tapec.MustName(out.Name)); at.Vec == vec.K {
+		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.K {
 			for i, f := range rates.Output(out.Name) {
 				if n := at.Offset + i; n < len(to) { // a state, and no integral
 					to[n] = math.FMA(eps, f, to[n])
@@ -492,12 +493,12 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		return nil
 	}
 	at := vec.Values{
-		vec.T: {m.T}, vec.Y: m.Yp, vec.Ym: m.Ym, vec.D: m.Dp, vec.Dm: m.Dm, vec.M: modes, vec.P: k.point.p,
-		vec.F: functionals,
+		vec.T: {m.T}, vec.Y: m.Yp, vec.Ym: m.Ym, vec.D: m.Dp, vec.Dm: m.Dm, vec.M: modes, vec.P: k.point.P,
+		vec.F:     functionals,
 		vec.Fired: firedAt(m),
 	}
 	if m.Kind == solvers.MarkSite {
-		at[vec.Row] = k.model.rows[m.Instant]
+		at[vec.Row] = k.model.Rows[m.Instant]
 	}
 	if m.Kind != solvers.MarkStart && t != k.model.Compiled.Rates {
 		at[vec.Y], at[vec.Ym] = k.snap(at[vec.Y]), k.snap(at[vec.Ym])
@@ -506,7 +507,7 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	found := k.at(t, &at)
 	if kt := k.tapes[t]; t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
 		nudge := func(e *tape.Evaluator[float64], way int, part float64) {
-			k.model.load(t, e, &at)
+			k.model.Load(t, e, &at)
 			k.nudge(way/2, e, float64(part*beside)*float64(1-way%2*2), false)
 		}
 		found = slices.DeleteFunc(found, func(x Kink) bool {
@@ -535,7 +536,7 @@ func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 		}
 		if in := t.Instr(v); k.bent(t, v, at, near) {
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
-			kink.From, kink.of, kink.value, kink.at = inputsOfValue(t, v), t, v, *at
+			kink.From, kink.of, kink.value, kink.at = compiled.InputsOfValue(t, v), t, v, *at
 			kink.near = near
 			found = append(found, kink)
 		}
@@ -580,7 +581,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 	if m.T > k.began {
 		defer k.within(k.slack)()
 	}
-	at := vec.Values{vec.T: {now}, vec.Y: k.snap(m.Ym), vec.D: m.Dm, vec.P: k.point.p, vec.Fired: firedAt(m)}
+	at := vec.Values{vec.T: {now}, vec.Y: k.snap(m.Ym), vec.D: m.Dm, vec.P: k.point.P, vec.Fired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
 	}
@@ -589,7 +590,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 		found = append(found, k.through(o, &at, false)...)
 	}
 	if g := rootOf(m); g >= 0 { // what is made of the one number that is where the condition holds stays there
-		if in := k.model.guardInputs(g); len(in) == 1 && k.model.layout.Part(in[0]).Len == 1 {
+		if in := k.model.GuardInputs(g); len(in) == 1 && k.model.Layout.Part(in[0]).Len == 1 {
 			found = slices.DeleteFunc(found, func(k Kink) bool { return slices.Equal(k.From, in) })
 		}
 	}
@@ -637,7 +638,7 @@ func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
 // change with its time.
 func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	peaks := k.model.Compiled.Peaks
-	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: d, vec.M: m, vec.P: k.point.p}
+	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: d, vec.M: m, vec.P: k.point.P}
 	if k.OfPeaks() {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}
@@ -652,7 +653,7 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 		{r.Dosed, Kink{Dosed: true, Span: span}},
 	} {
 		if of.is {
-			of.kink.From, of.kink.of = inputsOf(peaks, tapec.Functionals.Number(n), -1), peaks
+			of.kink.From, of.kink.of = compiled.InputsOf(peaks, tapec.Functionals.Number(n), -1), peaks
 			of.kink.at = at
 			found = append(found, of.kink)
 		}

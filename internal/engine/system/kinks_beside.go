@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -52,26 +53,26 @@ func (k *Kinks) follow(m *solvers.Mark) {
 
 // params returns the params with those moved that derivatives are by.
 func (k *Kinks) params(way float64, n *portions) []float64 {
-	p := k.point.p
+	p := k.point.P
 	q := move(p, way, n)
 	for _, s := range k.model.Checked.Params {
 		if at := k.model.Param(s.Name); !k.active[s.Name] {
 			copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
 		}
 	}
-	follow(k.point, q, func(i int, x float64) { q[i] = x })
+	compiled.Follow(k.point, q, func(i int, x float64) { q[i] = x })
 	return q
 }
 
 // begin returns the discretes at the start of a run.
 func (k *Kinks) begin(t, p []float64) []float64 {
 	start := k.model.Compiled.Start
-	d := make([]float64, k.model.layout.ND)
+	d := make([]float64, k.model.Layout.ND)
 	e := tape.NewEvaluator[float64](start)
-	k.model.load(start, e, &vec.Values{vec.T: t, vec.P: p})
+	k.model.Load(start, e, &vec.Values{vec.T: t, vec.P: p})
 	e.Run()
 	for _, out := range start.Outputs {
-		if at := k.model.layout.Part(tapec.MustName(out.Name)); at.Vec == vec.D {
+		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.D {
 			copy(d[at.Offset:], e.Output(out.Name))
 		}
 	}
@@ -86,11 +87,11 @@ func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
 		e = tape.NewEvaluator[float64](of)
 		k.bodies[m.Firing.Event] = e
 	}
-	k.model.load(of, e, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
+	k.model.Load(of, e, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
 	e.Run()
 	to := vec.Values{vec.Y: slices.Clone(y), vec.D: slices.Clone(d)}
 	for _, out := range of.Outputs {
-		at := k.model.layout.Part(tapec.MustName(out.Name))
+		at := k.model.Layout.Part(tapec.MustName(out.Name))
 		copy(to[at.Vec][at.Offset:], e.Output(out.Name))
 	}
 	return to[vec.Y], to[vec.D]
@@ -135,7 +136,7 @@ func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []
 	for j := range bend {
 		bend[j] = make([]float64, len(here))
 		for side, way := range []float64{beside, -beside} {
-			k.model.load(o.tape, kt.near, at)
+			k.model.Load(o.tape, kt.near, at)
 			k.nudge(turn, kt.near, way/float64(1+j), still)
 			if side == 0 && j == 1 {
 				slope = kt.slope(o)
@@ -251,7 +252,7 @@ func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
 			if *side == nil {
 				input := func(i int, to []float64) {
 					in := &t.Inputs[i]
-					k.model.loadInput(in, to, &kt.at)
+					k.model.LoadInput(in, to, &kt.at)
 					n := portionsOf(0)
 					n.count = k.before() + kt.count[i]
 					k.nudgeInput(0, in.Name, to, float64(sign*part), false, &n)
@@ -285,7 +286,7 @@ func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool
 // first parts must not move along with it.
 func (k *Kinks) before() int {
 	if k.held {
-		return len(k.point.p)
+		return len(k.point.P)
 	}
 	return 0
 }
@@ -328,7 +329,7 @@ func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, held 
 		case k.left || name.Role == tapec.LeftDiscrete:
 			moved = b.left[side]
 		}
-		for i, b := range moved[k.model.layout.Part(name).Offset:][:len(x)] {
+		for i, b := range moved[k.model.Layout.Part(name).Offset:][:len(x)] {
 			x[i] += float64(math.Abs(d) / beside * (b - x[i]))
 		}
 	case itself:

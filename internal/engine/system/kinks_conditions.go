@@ -15,8 +15,8 @@ import (
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	at := vec.Values{
-		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p,
-		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.layout.NM),
+		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM),
 	}
 	all := func(int) bool { return true }
 	if k.anyStill(c.Choose) {
@@ -101,7 +101,7 @@ func (k *Kinks) reaches(event, guard int) bool {
 	c := k.model.Compiled
 	reads, known := k.memo.reads[guard] // each body asks for each guard
 	if !known {
-		for _, in := range k.model.guardInputs(guard) {
+		for _, in := range k.model.GuardInputs(guard) {
 			reads = append(reads, in.String())
 		}
 		k.memo.reads[guard] = reads
@@ -119,7 +119,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	if !k.sets || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
 		return nil
 	}
-	p := k.point.p
+	p := k.point.P
 	after, size := k.sizes(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: p})
 	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
 	var set []int
@@ -148,7 +148,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 			if !seen[i] && !zero(moved, i) {
 				seen[i] = true
 				g := &c.GuardList[i]
-				from := append(k.model.guardInputs(i), k.timeOf(m)...)
+				from := append(k.model.GuardInputs(i), k.timeOf(m)...)
 				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}})
 			}
 		}
@@ -168,7 +168,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 	if !m.Caused && k.first.Kind != solvers.MarkStart {
 		from = &k.first
 	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: from.Ym, vec.D: from.Dm, vec.M: from.Mm, vec.P: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: from.Ym, vec.D: from.Dm, vec.M: from.Mm, vec.P: k.point.P}
 	part := float64(noise)
 	if m.T > k.began {
 		part = max(part, float64(k.slack/beside))
@@ -184,13 +184,13 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || i == rootOf(from) {
 			continue
 		}
-		k.peek(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p})
+		k.peek(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P})
 		after := math.Abs(k.guards.Output(tapec.Margins.Name().String())[i])
 		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
 			continue
 		}
 		kink := Kink{Op: tape.Less, Span: g.Span, Set: true, margins: []int{i}}
-		kink.From = append(k.model.guardInputs(i), k.timeOf(m)...)
+		kink.From = append(k.model.GuardInputs(i), k.timeOf(m)...)
 		kink.Rounded = before[i] != 0 || !g.Clock && k.passing(i, &at)
 		found = append(found, kink)
 	}
@@ -204,7 +204,7 @@ func (k *Kinks) passing(i int, at *vec.Values) bool {
 	if k.rates == nil {
 		k.rates = tape.NewEvaluator[float64](c.Rates)
 	}
-	k.model.load(c.Rates, k.rates, at)
+	k.model.Load(c.Rates, k.rates, at)
 	k.rates.Run()
 	here := k.peek(at)[i]
 	later := *at
@@ -224,7 +224,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if in.Kind != tapec.Fire && in.Kind != tapec.Every || in.Pending {
 			continue
 		}
-		names := k.model.instantInputs(i)
+		names := k.model.InstantInputs(i)
 		if !slices.ContainsFunc(names, func(n tapec.Name) bool {
 			_, assigned := body.Output(n.String())
 			return assigned
@@ -234,7 +234,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		k.model.load(c.Instants, k.times, &vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p})
+		k.model.Load(c.Instants, k.times, &vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P})
 		k.times.Run()
 		times := k.times.Output(tapec.Times.Name().String())
 		at := times[i]
@@ -258,7 +258,7 @@ func (k *Kinks) margins(at *vec.Values) []float64 { return slices.Clone(k.peek(a
 
 // peek is margins, valid until the next call.
 func (k *Kinks) peek(at *vec.Values) []float64 {
-	k.model.load(k.model.Compiled.Guards, k.guards, at)
+	k.model.Load(k.model.Compiled.Guards, k.guards, at)
 	k.guards.Run()
 	return k.guards.Output(tapec.Margins.Name().String())
 }
@@ -271,7 +271,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	}
 	k.left = true
 	defer func() { k.left = false }()
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	found := decide(k.through(o, &at, true))
 	if m.Caused {
@@ -304,7 +304,7 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	}) {
 		return nil
 	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
 		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {

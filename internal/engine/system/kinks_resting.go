@@ -30,15 +30,6 @@ func (r *resting) ends() bool { return r.unknown && !r.stays || !r.matters }
 // of max(t, p) >= 1.
 func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
 
-// readsUnknowns reports whether the margin of guard i depends on algebraic unknowns.
-func (m *Model) readsUnknowns(i int) bool {
-	return m.Algebraic() && slices.ContainsFunc(m.guardInputs(i),
-		func(n tapec.Name) bool {
-			at, ok := m.layout.Find(n)
-			return ok && at.Vec == vec.Y && m.isUnknown(at.Offset)
-		})
-}
-
 // resting lists the conditions at whose thresholds the run is at a mark, and a little later along the field; and those
 // of modes that have been there until now, and are not there later.
 func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
@@ -46,7 +37,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	if k.guards == nil {
 		return nil
 	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 	if m.Kind == solvers.MarkStart {
 		k.rests, k.stuck = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
@@ -72,11 +63,11 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	if k.rates == nil {
 		k.rates = tape.NewEvaluator[float64](c.Rates)
 	}
-	k.model.load(c.Rates, k.rates, &at)
+	k.model.Load(c.Rates, k.rates, &at)
 	k.rates.Run()
 	eps := float64(0x1p-20 * span)
 	later := vec.Values{
-		vec.T: {m.T + eps}, vec.Y: k.along(m.Yp, k.rates, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.p,
+		vec.T: {m.T + eps}, vec.Y: k.along(m.Yp, k.rates, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
 	}
 	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		return nil
@@ -90,7 +81,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			if k.rests[i] && met[i] && near0(here[i], near[i]) {
 				found = append(found, Kink{
-					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, From: k.model.guardInputs(i),
+					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, From: k.model.GuardInputs(i),
 					margins: []int{i}, at: at,
 				})
 			}
@@ -113,8 +104,8 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		}
 		same[g.Span] = len(found)
 		found = append(found, Kink{
-			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.guardInputs(i), margins: []int{i}, rests: true,
-			resting: resting{soon: eps, unknown: k.model.readsUnknowns(i), matters: g.Event >= 0 || g.Mode >= 0},
+			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i}, rests: true,
+			resting: resting{soon: eps, unknown: k.model.ReadsUnknowns(i), matters: g.Event >= 0 || g.Mode >= 0},
 		})
 	}
 	return found
@@ -146,12 +137,12 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			continue
 		}
 		if here == nil {
-			at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.p}
+			at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
 			here = k.margins(&at)
 			if k.rates == nil {
 				k.rates = tape.NewEvaluator[float64](c.Rates)
 			}
-			k.model.load(c.Rates, k.rates, &at)
+			k.model.Load(c.Rates, k.rates, &at)
 			k.rates.Run()
 			eps := float64(0x1p-20 * span)
 			at[vec.T], at[vec.Y] = []float64{m.T - eps}, k.along(m.Ym, k.rates, -eps)
@@ -162,7 +153,7 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 		}
 		found = append(found, Kink{
 			Op: tape.Less, Span: c.GuardList[i].Span, Rests: true, taken: true, margins: []int{i},
-			From: k.model.guardInputs(i),
+			From: k.model.GuardInputs(i),
 		})
 	}
 	return found
@@ -206,14 +197,4 @@ func (k *Kinks) matter(x *Kink, at *vec.Values) bool {
 	return slices.ContainsFunc(x.margins, func(i int) bool {
 		return whole(i) || tape.Switches(k.guards, tapec.Truths.Name().String(), i, noise, whole)
 	})
-}
-
-// modeAt returns the name of the mode that element i of the flat vector of modes belongs to.
-func (m *Model) modeAt(i int) tapec.Name {
-	for k, mode := range m.Compiled.Modes {
-		if i >= mode.Offset && i < mode.Offset+tape.Shape(mode.Shape).Size() {
-			return tapec.HeldMode.Number(k)
-		}
-	}
-	return tapec.Name{}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -17,7 +18,7 @@ import (
 func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	at := vec.Values{
-		vec.T: {m.T}, vec.Y: slices.Clone(m.Yp), vec.D: slices.Clone(m.Dp), vec.M: slices.Clone(m.Mp), vec.P: k.point.p,
+		vec.T: {m.T}, vec.Y: slices.Clone(m.Yp), vec.D: slices.Clone(m.Dp), vec.M: slices.Clone(m.Mp), vec.P: k.point.P,
 	}
 	add := func(x Kink) {
 		x.at, x.settled = at, true
@@ -25,9 +26,9 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	}
 	if kt := k.tapes[c.Rates]; kt != nil {
 		kt.beside(c.Rates)
-		k.model.load(c.Rates, kt.eval, &at)
+		k.model.Load(c.Rates, kt.eval, &at)
 		kt.eval.Run()
-		k.model.load(c.Rates, kt.near, &at)
+		k.model.Load(c.Rates, kt.near, &at)
 		k.nudge(0, kt.near, beside, false)
 		kt.near.Run()
 		for _, v := range kt.ops {
@@ -42,7 +43,7 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 			if some {
 				in := c.Rates.Instr(v)
 				add(Kink{
-					Op: in.Op, Span: in.Span, From: inputsOfValue(c.Rates, v), of: c.Rates, value: v,
+					Op: in.Op, Span: in.Span, From: compiled.InputsOfValue(c.Rates, v), of: c.Rates, value: v,
 				})
 			}
 		}
@@ -54,16 +55,10 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	for i, g := range c.GuardList {
 		if mayRest(g) && near0(here[i], size[i]) && size[i] > 0 {
 			add(Kink{
-				Op: tape.Less, Span: g.Span, Rests: true, From: k.model.guardInputs(i),
+				Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i),
 				margins: []int{i},
 			})
 		}
 	}
 	return found
-}
-
-// settles reports whether the event of a mark goes on to a steady state that is no cycle.
-func (m *Model) settles(event int) bool {
-	list := m.Checked.Events
-	return event < len(list) && list[event].Settles && list[event].Period == nil
 }

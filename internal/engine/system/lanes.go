@@ -431,7 +431,7 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 		l.of[lane], l.at[lane] = w, l.at[lane][:0]
 		for _, s := range l.sums {
 			b := w.accumulator(s.name)
-			l.at[lane] = append(l.at[lane], w.out[b.vary][b.vec][b.lo:b.hi])
+			l.at[lane] = append(l.at[lane], w.out[b.Vary][b.Vec][b.Lo:b.Hi])
 		}
 	}
 	return l.at[lane]

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -14,36 +15,36 @@ import (
 // laneSteady are the vectors that stay the same from step to step.
 var laneSteady = []vec.Vector{vec.P, vec.D, vec.M, vec.C, vec.E}
 
-// Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
+// NewLanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
 // transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
 // the steps of another member of the method, with which the result shares params and cotangents; nil for none. The
 // result is nil where there is no such thing, as for large models.
-func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+func NewLanes(p *compiled.Task, values, slopes *compiled.Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
 	pull, push := slopes, slopes
-	if slopes != nil && slopes.pull == nil {
+	if slopes != nil && slopes.Pull == nil {
 		pull = nil
 	} else {
 		push = nil
 	}
-	rates := values.value.Get(tapec.PartRates)
+	rates := values.Value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
 	case size.N > solvers.LaneStates,
-		!rates.covers(tapec.Primal, vec.K, size.N+size.Q),
-		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
-		push != nil && push.push.Get(tapec.PartRates) == nil:
+		!rates.Covers(tapec.Primal, vec.K, size.N+size.Q),
+		pull != nil && (pull.Pull.Get(tapec.PartRates) == nil || pull.Plan.Record > 0 || pull.Shared != nil),
+		push != nil && push.Push.Get(tapec.PartRates) == nil:
 		return nil
 	}
 	if len(p.Peaks) > 0 {
 		form.Peaks, form.Inside = true, true
 	}
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
-	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
+	l.rows.Timed = slices.ContainsFunc(rates.Tape.Inputs, func(in tape.Input) bool {
 		return tapec.MustName(in.Name).Role == tapec.Time
 	})
 	for v, n := range map[vec.Vector]int{
-		vec.P: values.layout.NP, vec.D: values.layout.ND, vec.M: values.layout.NM, vec.C: values.layout.NC,
-		vec.E: values.layout.NE,
+		vec.P: values.Layout.NP, vec.D: values.Layout.ND, vec.M: values.Layout.NM, vec.C: values.Layout.NC,
+		vec.E: values.Layout.NE,
 	} {
 		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 	}
@@ -73,7 +74,7 @@ func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *
 			}
 		}
 		if pull != nil {
-			if !l.summed(tapes.back, tapes.sums, pull.lanes) {
+			if !l.summed(tapes.back, tapes.sums, pull.Lanes) {
 				return false
 			}
 			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
@@ -100,28 +101,28 @@ func (p *Task) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *
 			first = append(first, float64(k))
 		}
 	}
-	if !l.write(first) || !l.extends(values, rates.tape, form) {
+	if !l.write(first) || !l.extends(values, rates.Tape, form) {
 		return nil
 	}
-	if guards := values.value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
-		l.guards(values, guards.tape, rates.tape, form)
+	if guards := values.Value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
+		l.guards(values, guards.Tape, rates.Tape, form)
 	}
 	if form.Peaks {
-		l.peaks(values, p.Peaks, rates.tape, form)
+		l.peaks(values, p.Peaks, rates.Tape, form)
 	}
 	return l
 }
 
 // pushed makes room for what tangents read and write, unless there is.
-func (l *Lanes) pushed(push *Kit) {
+func (l *Lanes) pushed(push *compiled.Kit) {
 	if l.made != nil {
 		return
 	}
 	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
-	for range push.lanes - len(l.dots) { // none of those that are shared with the other member
+	for range push.Lanes - len(l.dots) { // none of those that are shared with the other member
 		var steady [vec.Count][]float64
 		for v, n := range map[vec.Vector]int{
-			vec.P: push.plan.width, vec.D: push.layout.ND, vec.C: push.layout.NC, vec.E: push.layout.NE,
+			vec.P: push.Plan.Width, vec.D: push.Layout.ND, vec.C: push.Layout.NC, vec.E: push.Layout.NE,
 		} {
 			steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 		}
@@ -130,51 +131,51 @@ func (l *Lanes) pushed(push *Kit) {
 }
 
 // extends compiles what makes the rows of the dense output, if there are any, and reports whether it could.
-func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (ok bool) {
+func (l *Lanes) extends(values *compiled.Kit, rates *tape.Tape, form *solvers.LaneForm) (ok bool) {
 	if l.rows.Extra == 0 {
 		return true
 	}
-	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m := newMaker(values.Layout, rates, form.Arithmetic, true)
 	m.from = 0
 	t := m.extension()
 	if tape.EveryLane(t) {
-		l.extend, ok = l.compile(t, m.find(values.layout.Find))
+		l.extend, ok = l.compile(t, m.find(values.Layout.Find))
 	}
 	return ok
 }
 
 // guards compiles what reads the guards, if they differ from lane to lane. A block has its inputs in their order.
-func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
-	m := newMaker(values.layout, rates, form.Arithmetic, true)
+func (l *Lanes) guards(values *compiled.Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
+	m := newMaker(values.Layout, rates, form.Arithmetic, true)
 	t := m.reading(guards)
-	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || compiled.Elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
-	if c, ok := l.compile(t, m.find(values.layout.Find)); ok {
+	if c, ok := l.compile(t, m.find(values.Layout.Find)); ok {
 		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
 	}
 }
 
 // peaks compiles what reads the samples of largest values, if all of it differs from lane to lane.
-func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.LaneForm) {
+func (l *Lanes) peaks(values *compiled.Kit, peaks []int, rates *tape.Tape, form *solvers.LaneForm) {
 	if len(form.Samples) == 0 {
 		return
 	}
-	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m := newMaker(values.Layout, rates, form.Arithmetic, true)
 	m.block = &l.rows
-	tapes := [2]*tape.Tape{values.value.Get(tapec.PartPeaks).tape, values.slopesTape()}
+	tapes := [2]*tape.Tape{values.Value.Get(tapec.PartPeaks).Tape, values.SlopesTape()}
 	t := m.sampling(tapes[0], tapes[1])
-	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || compiled.Elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
-	if c, ok := l.compile(t, m.find(values.layout.Find)); ok {
+	if c, ok := l.compile(t, m.find(values.Layout.Find)); ok {
 		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
 		heights := 0
 		for _, o := range tapes[0].Outputs {
 			heights += tapes[0].Shape(o.Value).Size()
 		}
 		each := (m.made - 3*heights) / len(form.Samples)
-		at := values.peaksAt(peaks)
+		at := values.PeaksAt(peaks)
 		for k := range at {
 			for i := range form.Samples {
 				for _, row := range at[k] {
@@ -198,14 +199,14 @@ func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.
 // too large.
 type laneTapes struct {
 	step, back, push, ends, seeded                     *tape.Tape
-	stepFind, backFind, pushFind, endsFind, seededFind finder
+	stepFind, backFind, pushFind, endsFind, seededFind compiled.Finder
 	sums                                               []string
 }
 
 // explicit returns the tapes of methods with explicit stages.
-func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t laneTapes) {
-	rates := values.value.Get(tapec.PartRates).tape
-	m := newMaker(values.layout, rates, form.Arithmetic, true)
+func (l *Lanes) explicit(values, pull, push *compiled.Kit, form *solvers.LaneForm) (t laneTapes) {
+	rates := values.Value.Get(tapec.PartRates).Tape
+	m := newMaker(values.Layout, rates, form.Arithmetic, true)
 	if !form.FSAL {
 		m.from = 0
 	}
@@ -215,90 +216,90 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 		return t
 	}
 	if push != nil {
-		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
+		d := newMovedMaker(push.Layout, rates, push.Push.Get(tapec.PartRates).Tape, form.Arithmetic, true)
 		t.push = d.tangents(&vec.Part{Vec: vec.Step, Offset: l.rows.Mask, Len: 1})
-		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		if !tape.EveryLane(t.push) || compiled.Elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
 			return t
 		}
-		t.pushFind = d.find(push.moved)
+		t.pushFind = d.find(push.Moved)
 	}
 	if pull != nil {
-		back := newMaker(pull.layout, rates, form.Arithmetic, true)
+		back := newMaker(pull.Layout, rates, form.Arithmetic, true)
 		mask := vec.Part{Vec: vec.Step, Offset: l.rows.Mask, Len: 1}
 		back.mask = back.input("mask", nil, &mask)
-		if curl := pull.pull.Get(tapec.PartJacobian); curl != nil {
-			back.curl = curl.tape
+		if curl := pull.Pull.Get(tapec.PartJacobian); curl != nil {
+			back.curl = curl.Tape
 		}
-		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+		t.back, t.sums = back.backward(pull.Pull.Get(tapec.PartRates).Tape, func(string) bool { return false })
 		if !tape.EveryLane(t.back) {
 			return t
 		}
-		t.backFind = back.find(pull.layout.Find)
+		t.backFind = back.find(pull.Layout.Find)
 		l.placed(back.laned)
 		if form.Moves {
-			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
+			ends := newMaker(pull.Layout, rates, form.Arithmetic, true)
 			ends.moving, ends.curl, ends.sown = true, back.curl, l.within(form)
-			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-			t.endsFind = ends.find(pull.layout.Find)
+			t.ends, _ = ends.backward(pull.Pull.Get(tapec.PartRates).Tape, func(string) bool { return false })
+			t.endsFind = ends.find(pull.Layout.Find)
 		}
 		if form.Inside {
-			seeded := newMaker(pull.layout, rates, form.Arithmetic, true)
+			seeded := newMaker(pull.Layout, rates, form.Arithmetic, true)
 			seeded.mask, seeded.curl, seeded.sown = seeded.input("mask", nil, &mask), back.curl, l.within(form)
-			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-			t.seededFind = seeded.find(pull.layout.Find)
+			t.seeded, _ = seeded.backward(pull.Pull.Get(tapec.PartRates).Tape, func(string) bool { return false })
+			t.seededFind = seeded.find(pull.Layout.Find)
 		}
 	}
-	t.step, t.stepFind = step, m.find(values.layout.Find)
+	t.step, t.stepFind = step, m.find(values.Layout.Find)
 	return t
 }
 
 // solved returns the tapes of methods that solve equations, with these exchanges of rows.
-func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
+func (l *Lanes) solved(values, pull, push *compiled.Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
 	straight := form.Matrix.Analysis.Straight(exchanges)
-	rates, jacobian := values.value.Get(tapec.PartRates).tape, values.value.Get(tapec.PartJacobian)
+	rates, jacobian := values.Value.Get(tapec.PartRates).Tape, values.Value.Get(tapec.PartJacobian)
 	if jacobian == nil {
 		return t
 	}
 	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
-	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+	m := newSolvedMaker(values.Layout, rates, jacobian.Tape, form.Solved, form.Matrix, straight, lanes)
 	m.tol, m.abs, m.errors = form.Tolerance, l.rows.Abs, form.Errors
 	step, _ := m.forward()
 	if !tape.EveryLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
-		d := newSolvedMaker(push.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
-		curl := push.push.Get(tapec.PartJacobian)
+		d := newSolvedMaker(push.Layout, rates, jacobian.Tape, form.Solved, form.Matrix, straight, lanes)
+		curl := push.Push.Get(tapec.PartJacobian)
 		if curl == nil {
-			curl = &program{}
+			curl = &compiled.Program{}
 		}
-		t.push = d.tangents(push.push.Get(tapec.PartRates).tape, curl.tape)
-		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		t.push = d.tangents(push.Push.Get(tapec.PartRates).Tape, curl.Tape)
+		if !tape.EveryLane(t.push) || compiled.Elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
 			return t
 		}
-		t.pushFind = d.find(push.moved)
+		t.pushFind = d.find(push.Moved)
 	}
 	if pull != nil {
-		curl := pull.pull.Get(tapec.PartJacobian)
+		curl := pull.Pull.Get(tapec.PartJacobian)
 		if curl == nil {
-			curl = &program{}
+			curl = &compiled.Program{}
 		}
-		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		back := newSolvedMaker(pull.Layout, rates, jacobian.Tape, form.Solved, form.Matrix, straight, lanes)
 		never := func(string) bool { return false }
-		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
+		t.back, t.sums = back.backward(pull.Pull.Get(tapec.PartRates).Tape, curl.Tape, never)
 		if !tape.EveryLane(t.back) {
 			return t
 		}
-		t.backFind = back.find(pull.layout.Find)
+		t.backFind = back.find(pull.Layout.Find)
 		l.placed(back.laned)
 		if form.Inside {
-			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+			seeded := newSolvedMaker(pull.Layout, rates, jacobian.Tape, form.Solved, form.Matrix, straight, lanes)
 			seeded.sown = l.within(form)
-			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
-			t.seededFind = seeded.find(pull.layout.Find)
+			t.seeded, _ = seeded.backward(pull.Pull.Get(tapec.PartRates).Tape, curl.Tape, never)
+			t.seededFind = seeded.find(pull.Layout.Find)
 		}
 	}
-	t.step, t.stepFind = step, m.find(values.layout.Find)
+	t.step, t.stepFind = step, m.find(values.Layout.Find)
 	return t
 }
 
@@ -371,14 +372,14 @@ func gains(t *tape.Tape) bool {
 }
 
 // compile compiles t.
-func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
+func (l *Lanes) compile(t *tape.Tape, find compiled.Finder) (c laneCall, ok bool) {
 	type link struct {
 		output, slope bool // it is a cotangent or a tangent
 		vec           vec.Vector
 	}
 	var links []link
 	put := func(name string, output bool) (at vm.Place, ok bool) {
-		n, p, err := place(name, find)
+		n, p, err := compiled.FindPlace(name, find)
 		if err != nil {
 			return at, false
 		}
@@ -481,35 +482,4 @@ func (m *stepMaker) combined(e5, e3 tape.Value) tape.Value {
 	ratio := m.b.Div(m.b.Op1(tape.Abs, e3), size)
 	root := m.b.Op1(tape.Sqrt, m.b.Op3(tape.FMA, m.b.Mul(m.b.Scalar(0.01), ratio), ratio, m.b.Scalar(1)))
 	return m.b.Select(e5, m.b.Div(size, root), e5)
-}
-
-// Served is what Lanes are made for: a task with its kits.
-type Served struct {
-	*Task
-	Values, Slopes *Kit
-}
-
-// Like reports whether what Lanes makes for p makes the steps of q as well: whether both have the programs of the same
-// tapes, at the same places. Behind these, what else they have may differ, as numbers of doses.
-func (p *Served) Like(q *Served) bool {
-	for k, o := range map[*Kit]*Kit{p.Values: q.Values, p.Slopes: q.Slopes} {
-		if p.Size() != q.Size() || k.lanes != o.lanes || k.plan.width != o.plan.width ||
-			k.plan.record != o.plan.record || (k.shared == nil) != (o.shared == nil) ||
-			k.codes() != o.codes() {
-			return false
-		}
-	}
-	return true
-}
-
-// codes returns the code of what makes steps, of which a family makes one for the same tapes at the same places.
-func (k *Kit) codes() (list [6]*vm.Program) {
-	for i, parts := range [3]*tapec.Parts[*program]{k.value, k.pull, k.push} {
-		for j, part := range [2]tapec.Part{tapec.PartRates, tapec.PartJacobian} {
-			if parts != nil && parts.Get(part) != nil {
-				list[2*i+j] = parts.Get(part).code
-			}
-		}
-	}
-	return list
 }

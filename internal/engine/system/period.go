@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
@@ -33,11 +34,11 @@ type Shooting struct {
 }
 
 // newFlights returns the repeating events of a model whose runs begin with a state that repeats; otherwise nil.
-func newFlights(m *Model) *orbit.Flights {
+func newFlights(m *compiled.Model) *orbit.Flights {
 	for i, in := range m.Compiled.InstantList {
 		if in.Kind == tapec.ValueOf && m.Checked.Events[in.Event].Period != nil {
 			list := instantsOf(m)
-			return &orbit.Flights{List: list, Unmoved: m.unmoved, Period: i, Courses: make([]orbit.Course, len(list))}
+			return &orbit.Flights{List: list, Unmoved: m.Immovable, Period: i, Courses: make([]orbit.Course, len(list))}
 		}
 	}
 	return nil
@@ -268,7 +269,7 @@ func (l *leg) ends(lanes int) orbit.Ends {
 // record makes the run.
 func (l *leg) record() error {
 	p := l.problem
-	k, err := p.Kit(1, Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
@@ -314,7 +315,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 	lanes = max(lanes, 1)
 	switch way {
 	case byAdjoint:
-		k, err := p.Kit(lanes, Pull, false)
+		k, err := p.Kit(lanes, compiled.Pull, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -324,7 +325,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 			}
 		}}
 	case byComplex:
-		k, err := p.Kit(1, Values, false)
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -341,7 +342,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 			}
 		}}
 	default:
-		k, err := p.Kit(lanes, PushElements, false)
+		k, err := p.Kit(lanes, compiled.PushElements, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -353,7 +354,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 	}
 	var res sens.Result
 	err = method.Gradient(p.settling.context(), &l.run, sens.Options{Events: -1}, &res)
-	width, n := p.plan.width, l.variables()
+	width, n := p.Plan.Width, l.variables()
 	for i := range l.end.Len() {
 		if err == nil {
 			row := res.DP[i*(width+n):]
@@ -441,10 +442,10 @@ type cycle struct {
 
 // newCycle prepares the search for the state that a run from (t, y, d) leads to.
 func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycle, start *orbit.Border) {
-	o = &cycle{version: p.Point.version, d: slices.Clone(d), by: map[string][]float64{}}
+	o = &cycle{version: p.Point.Version, d: slices.Clone(d), by: map[string][]float64{}}
 	o.assigned, o.inert = make([]bool, len(d)), make([]bool, len(d))
 	for _, s := range p.Model.Checked.Discretes {
-		at := p.Model.layout.Part(tapec.Discrete.Called(s.Name))
+		at := p.Model.Layout.Part(tapec.Discrete.Called(s.Name))
 		is := p.Model.Compiled.Inert(s)
 		for k := range at.Len {
 			o.inert[at.Offset+k] = is
@@ -454,7 +455,7 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 		if !ev.Pending {
 			continue
 		}
-		n := eventElems(ev.Indices)
+		n := compiled.EventElems(ev.Indices)
 		for elem := range n {
 			q := orbit.Queue{When: make([]int, ev.Slot.Count), Kept: make([][]int, ev.Slot.Count)}
 			for _, s := range p.Model.Checked.Discretes {
@@ -462,7 +463,7 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 				if !is || !s.Hidden || what != "when" && !strings.HasPrefix(what, "value") {
 					continue
 				}
-				at := p.Model.layout.Part(tapec.Discrete.Called(s.Name))
+				at := p.Model.Layout.Part(tapec.Discrete.Called(s.Name))
 				each := at.Len / (n * ev.Slot.Count)
 				for slot := range ev.Slot.Count {
 					first := at.Offset + (elem*ev.Slot.Count+slot)*each
@@ -492,8 +493,8 @@ func (o *cycle) Name(b *orbit.Border, i int) string {
 	}
 	at := b.Active[i-len(b.Y)]
 	for _, s := range m.Checked.Discretes {
-		if p := m.layout.Part(tapec.Discrete.Called(s.Name)); at >= p.Offset && at < p.Offset+p.Len {
-			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.Offset)
+		if p := m.Layout.Part(tapec.Discrete.Called(s.Name)); at >= p.Offset && at < p.Offset+p.Len {
+			return compiled.ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.Offset)
 		}
 	}
 	return "a discrete"
@@ -588,12 +589,12 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 		return nil
 	}
 	if o.flags == nil {
-		k, err := o.problem.Kit(1, PushElements, false)
+		k, err := o.problem.Kit(1, compiled.PushElements, false)
 		if err != nil {
 			return err
 		}
 		o.flags = o.problem.Worker(k)
-		o.flags.SetTangent(make([]float64, o.problem.plan.width))
+		o.flags.SetTangent(make([]float64, o.problem.Plan.Width))
 	}
 	w := o.flags
 	body := w.value.List(tapec.PartAffects)[m.Firing.Event]
@@ -601,12 +602,12 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 		return nil
 	}
 	time := slices.Contains(timed, true)
-	for _, b := range body.ins {
-		time = time || b.vec == vec.T
+	for _, b := range body.Ins {
+		time = time || b.Vec == vec.T
 	}
-	for _, b := range body.outs {
-		if b.vec == vec.D {
-			for i := b.lo; i < b.hi; i++ {
+	for _, b := range body.Outs {
+		if b.Vec == vec.D {
+			for i := b.Lo; i < b.Hi; i++ {
 				o.assigned[i] = true
 			}
 		}
@@ -653,7 +654,7 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	if from != nil {
 		copy(start.Y, from)
 	}
-	k, err := p.Kit(1, Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil, err
 	}
@@ -690,7 +691,7 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*cycle, er
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.orbit; o != nil && o.version == p.Point.version && o.t == t && slices.Equal(o.d, d) {
+	if o := s.orbit; o != nil && o.version == p.Point.Version && o.t == t && slices.Equal(o.d, d) {
 		s.err = nil
 		return o, nil
 	}
@@ -755,7 +756,7 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	if x := o.by[way]; x != nil {
 		return x
 	}
-	n, width := o.from.Len(), p.plan.width
+	n, width := o.from.Len(), p.Plan.Width
 	byParams, byStart, err := o.moves(way, lanes)
 	if err == nil {
 		o.orbit.Refuse(byParams, width)
@@ -787,11 +788,11 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 func (o *cycle) refuse(byParams []float64) error {
 	const least = 1e-9
 	p := o.problem
-	k, err := p.Kit(1, Pull, false)
+	k, err := p.Kit(1, compiled.Pull, false)
 	if err != nil {
 		return err
 	}
-	w, width := p.Worker(k), p.plan.width
+	w, width := p.Worker(k), p.Plan.Width
 	w.Times(o.from.D)
 	slope := func(i int) []float64 {
 		row := make([]float64, width)

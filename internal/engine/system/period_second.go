@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -118,8 +119,8 @@ func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 // by slopes, [variables][P], and only to first order.
 func (l *leg) bendsOf(slopes []float64, lanes int) ([]float64, error) {
 	p, n := l.problem, l.variables()
-	width := p.plan.width
-	k, err := p.Kit(lanes, PushPull, false)
+	width := p.Plan.Width
+	k, err := p.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 	if o.bends != nil {
 		return o.bends, slopes
 	}
-	width := p.plan.width
+	width := p.Plan.Width
 	_, byStart, err := o.moves(byAdjoint, lanes)
 	if err == nil {
 		o.bends, err = o.bendsOf(slopes, lanes)
@@ -202,7 +203,7 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db, tb solvers.Dual) (_, _ solvers.Dual) {
 	z, l := w.Size(), w.lanes
 	o := w.cycleAt(f, t.X[0], ym.X, dm.X)
-	motion := orbit.Motion{Border: o.from, Width: w.kit.plan.width}
+	motion := orbit.Motion{Border: o.from, Width: w.kit.Plan.Width}
 	motion.Bends, motion.Slopes = w.problem.periodBends(o, l)
 	back := solvers.NewDual(z.D, l)
 	back.Copy(db)

@@ -1,10 +1,13 @@
 package system
 
-import "odes.dev/odes/steady"
+import (
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/steady"
+)
 
 // Problem is a task with what is known of its steady states. The workers of a run share it.
 type Problem struct {
-	Task
+	compiled.Task
 
 	// Steady says how steady states are found. Problems that have any need a Jacobian.
 	Steady steady.Options
@@ -23,6 +26,6 @@ type Problem struct {
 }
 
 // NewProblem returns the problem of the objectives rows and peaks at pt, with no active params.
-func NewProblem(m *Model, pt *Point, rows, peaks []int) *Problem {
-	return &Problem{Task: NewTask(m, pt, rows, peaks), Answers: &Answers{}}
+func NewProblem(m *compiled.Model, pt *compiled.Point, rows, peaks []int) *Problem {
+	return &Problem{Task: compiled.NewTask(m, pt, rows, peaks), Answers: &Answers{}}
 }

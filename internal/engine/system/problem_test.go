@@ -3,6 +3,7 @@ package system
 import (
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -17,7 +18,7 @@ func problemOf(t *testing.T, text string) *Problem {
 	if l.HasErrors() {
 		t.Fatal(l.Err())
 	}
-	m := New(checked, &l)
+	m := compiled.New(checked, &l)
 	p := NewProblem(m, m.NewPoint(nil, &l), nil, nil)
 	p.Differentiate([]string{"k"})
 	return p

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/crossings"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
@@ -53,7 +54,7 @@ func timelineOf(t testing.TB, functions ...string) *timeline {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	l := newTimeline(newByTime(c.Rates, tapec.Rate.Called("x"), nil, nil), vec.NewLayout(c))
+	l := newTimeline(compiled.NewByTime(c.Rates, tapec.Rate.Called("x"), nil, nil), vec.NewLayout(c))
 	l.set(&vec.Frame{}, 0, nil)
 	return l
 }

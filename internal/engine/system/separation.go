@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -26,14 +27,14 @@ func (w *Worker) separation(happens []bool) *separation {
 
 // separates marks the variables that move apart what meets, where the run is repeated in miniature about it: at a
 // junction, and at the start. It reports whether that is all that does.
-func (x *separation) separates(variables []Variable, out []bool) bool {
+func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 	j := x.tie.Many
 	if j == nil {
 		a, b := x.tie.Causes[0], x.tie.Causes[1]
 		if a.Guard < 0 || b.Guard >= 0 || b.Instant != int(solvers.InstantStart) {
 			return false
 		}
-		x.p, x.near = x.problem.Point.p, x.y
+		x.p, x.near = x.problem.Point.P, x.y
 		times := x.times()
 		j = &solvers.Junction{
 			T: x.t, Y: x.y, D: x.d, M: [2][]float64{x.tie.M, x.tie.M}, Start: true, Span: times[1] - times[0],
@@ -69,14 +70,14 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 		return true
 	}
 	x.dependence = newDependence(x.model, x.happens)
-	a, c := &x.model.atoms, x.model.Compiled
+	a, c := &x.model.Atoms, x.model.Compiled
 	for k, changes := range m.changing {
 		switch {
 		case !changes:
-		case k < len(a.guards):
-			x.followAll(x.model.guardInputs(a.guards[k]))
+		case k < len(a.Guards):
+			x.followAll(x.model.GuardInputs(a.Guards[k]))
 		default:
-			x.followAll(inputsOf(c.Clocks, tapec.ClockMargins.Name(), a.clocks[k-len(a.guards)]))
+			x.followAll(compiled.InputsOf(c.Clocks, tapec.ClockMargins.Name(), a.Clocks[k-len(a.Guards)]))
 		}
 	}
 	return false
@@ -87,7 +88,7 @@ func (x *separation) find() {
 	causes := x.tie.Causes
 	var direct [2][]tapec.Name
 	for k, c := range causes {
-		direct[k] = x.model.causeInputs(c)
+		direct[k] = x.model.CauseInputs(c)
 	}
 	x.atStart = causes[1].Guard < 0 && causes[1].Instant == int(solvers.InstantStart)
 	moving := func(n tapec.Name) bool { return n.Role == tapec.State || n.Role == tapec.Discrete }
@@ -119,7 +120,7 @@ func (x *separation) find() {
 // settled reports whether no body sets the discretes among some names.
 func (x *separation) settled(names []tapec.Name) bool {
 	return !slices.ContainsFunc(names, func(n tapec.Name) bool {
-		return n.Role == tapec.Discrete && x.model.assigns(n.Of)
+		return n.Role == tapec.Discrete && x.model.Assigns(n.Of)
 	})
 }
 
@@ -137,7 +138,7 @@ func (x *separation) parallel(i, j int) (ratio float64, ok bool) {
 	if len(x.y) > many {
 		return 0, false
 	}
-	x.p, x.near = append(x.p[:0], x.problem.Point.p...), append(x.near[:0], x.y...)
+	x.p, x.near = append(x.p[:0], x.problem.Point.P...), append(x.near[:0], x.y...)
 	u, v := make([]float64, len(x.y)+1), make([]float64, len(x.y)+1)
 	slope := func(k int, up, down func()) {
 		up()
@@ -175,7 +176,7 @@ func (x *separation) parallel(i, j int) (ratio float64, ok bool) {
 }
 
 // mark marks the elements of v that move the causes apart.
-func (x *separation) mark(v Variable, to []bool) {
+func (x *separation) mark(v compiled.Variable, to []bool) {
 	if v.Initial {
 		if x.initial[v.Name] {
 			for k := range to {
@@ -212,12 +213,12 @@ func (x *separation) mark(v Variable, to []bool) {
 }
 
 // shiftParam moves element k of a param one way, alone.
-func (x *separation) shiftParam(v Variable, k int, way float64) {
+func (x *separation) shiftParam(v compiled.Variable, k int, way float64) {
 	pt, at := x.problem.Point, x.model.Param(v.Name)
 	x.near = append(x.near[:0], x.y...)
-	x.p = append(x.p[:0], pt.p...)
-	x.p[at.Offset+k] += float64(way * 1e-4 * max(math.Abs(pt.p[at.Offset+k]), 1e-2))
-	follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
+	x.p = append(x.p[:0], pt.P...)
+	x.p[at.Offset+k] += float64(way * 1e-4 * max(math.Abs(pt.P[at.Offset+k]), 1e-2))
+	compiled.Follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
 	x.settle()
 }
 
@@ -228,7 +229,7 @@ func (x *separation) reads() bool {
 			return true
 		}
 		at := x.model.Param(name)
-		if !slices.Equal(x.p[at.Offset:at.Offset+at.Len], x.problem.Point.p[at.Offset:at.Offset+at.Len]) {
+		if !slices.Equal(x.p[at.Offset:at.Offset+at.Len], x.problem.Point.P[at.Offset:at.Offset+at.Len]) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
@@ -50,20 +51,13 @@ func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*mode
 	if len(w.model.Checked.Discretes) == 0 {
 		return nil
 	}
-	reads := w.model.causeInputs(c)
+	reads := w.model.CauseInputs(c)
 	for _, s := range w.model.Checked.Discretes {
 		if slices.Contains(reads, tapec.Discrete.Called(s.Name)) && sets(s, nil) {
 			list = append(list, s)
 		}
 	}
 	return list
-}
-
-// assigns reports whether a body sets a discrete.
-func (m *Model) assigns(discrete string) bool {
-	return slices.ContainsFunc(m.Checked.Events, func(e *model.Event) bool {
-		return slices.ContainsFunc(e.Body, func(a *model.Assign) bool { return a.Target.Name == discrete })
-	})
 }
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
@@ -96,7 +90,7 @@ func (w *Worker) set(x model.Expr, seen []*model.Symbol) bool {
 
 // setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
 func (w *Worker) setMoving(s *model.Symbol, seen []*model.Symbol) bool {
-	return w.beginsMoving(s) && w.model.assigns(s.Name) || w.bodiesMove(s, seen)
+	return w.beginsMoving(s) && w.model.Assigns(s.Name) || w.bodiesMove(s, seen)
 }
 
 // bodiesMove reports whether a body sets a discrete to something that moves.
@@ -117,8 +111,8 @@ func (w *Worker) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) 
 func (w *Worker) readsMoving(x model.Expr) (found bool) {
 	model.Walk(func(x model.Expr) bool {
 		if ref, is := x.(*model.Ref); is && ref.Sym.Kind == model.ParamSymbol {
-			_, active := w.problem.plan.columns[ref.Sym.Name]
-			found = found || active || w.problem.Point.followsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
+			_, active := w.problem.Plan.Columns[ref.Sym.Name]
+			found = found || active || w.problem.Point.FollowsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
 		}
 		return !found
 	}, x)
@@ -127,9 +121,9 @@ func (w *Worker) readsMoving(x model.Expr) (found bool) {
 
 // beginsMoving reports whether what a discrete begins with depends on what derivatives are taken by.
 func (w *Worker) beginsMoving(s *model.Symbol) bool {
-	from := inputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
+	from := compiled.InputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
 	return slices.ContainsFunc(from, func(n tapec.Name) bool {
-		_, active := w.problem.plan.columns[n.Of]
+		_, active := w.problem.Plan.Columns[n.Of]
 		return n.Role == tapec.Param && active
 	})
 }
@@ -160,9 +154,9 @@ func (c *neighbour) move(way int, size float64) {
 		n++
 		return x + float64(size*fraction(n, way))*max(math.Abs(x), least)
 	}
-	c.p = append(c.p[:0], pt.p...)
+	c.p = append(c.p[:0], pt.P...)
 	for _, s := range c.model.Checked.Params {
-		if _, active := c.problem.plan.columns[s.Name]; !active || pt.followsOthers(s) {
+		if _, active := c.problem.Plan.Columns[s.Name]; !active || pt.FollowsOthers(s) {
 			continue
 		}
 		at := c.model.Param(s.Name)
@@ -174,7 +168,7 @@ func (c *neighbour) move(way int, size float64) {
 			c.p[at.Offset+k] = part(x, least)
 		}
 	}
-	follow(pt, c.p, func(i int, x float64) { c.p[i] = x })
+	compiled.Follow(pt, c.p, func(i int, x float64) { c.p[i] = x })
 	c.near = append(c.near[:0], c.y...)
 	for i, x := range c.near {
 		c.near[i] = part(x, 1e-3)
@@ -189,7 +183,7 @@ func (c *neighbour) shift(list []*model.Symbol, size float64) {
 	}
 	c.d = slices.Clone(c.d)
 	for n, s := range list {
-		at := c.model.layout.Part(tapec.Discrete.Called(s.Name))
+		at := c.model.Layout.Part(tapec.Discrete.Called(s.Name))
 		for i, x := range c.d[at.Offset : at.Offset+at.Len] {
 			if math.Abs(x) < 1e300 {
 				c.d[at.Offset+i] += float64(size*fraction(n+i, 1)) * max(math.Abs(x), 1e-3)
@@ -206,9 +200,9 @@ func (c *neighbour) settle() {
 	c.d = slices.Clone(c.d)
 	at := c.times()[solvers.InstantStart]
 	for _, s := range c.model.Checked.Discretes {
-		if !c.model.assigns(s.Name) {
+		if !c.model.Assigns(s.Name) {
 			name := tapec.Discrete.Called(s.Name)
-			copy(c.d[c.model.layout.Part(name).Offset:], c.eval(c.model.Compiled.Start, name, at))
+			copy(c.d[c.model.Layout.Part(name).Offset:], c.eval(c.model.Compiled.Start, name, at))
 		}
 	}
 }
@@ -228,7 +222,7 @@ func (c *neighbour) evaluate(t *tape.Tape, output tapec.Name, at float64, modes 
 		e = tape.NewEvaluator[float64](t)
 		c.evaluators[t] = e
 	}
-	c.model.load(t, e, &vec.Values{vec.T: {at}, vec.Y: c.near, vec.P: c.p, vec.D: c.d, vec.M: modes})
+	c.model.Load(t, e, &vec.Values{vec.T: {at}, vec.Y: c.near, vec.P: c.p, vec.D: c.d, vec.M: modes})
 	e.Run()
 	return e.Output(output.String())
 }
@@ -265,11 +259,11 @@ func (c *neighbour) start(at float64) {
 		if name.Role == tapec.Discrete {
 			to = c.d
 		}
-		copy(to[c.model.layout.Part(name).Offset:], c.eval(start, name, at))
+		copy(to[c.model.Layout.Part(name).Offset:], c.eval(start, name, at))
 	}
-	for i, cut := range c.problem.Point.cut {
+	for i, cut := range c.problem.Point.Cut {
 		if cut {
-			c.near[i] = c.problem.Point.initial[i]
+			c.near[i] = c.problem.Point.Initial[i]
 		}
 	}
 }
@@ -300,7 +294,7 @@ func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 // parts reports whether the roots of guards i and j separate. They do not if the two change in
 // proportion whichever way the point moves.
 func (c *neighbour) parts(i, j int) bool {
-	c.p, c.near = append(c.p[:0], c.problem.Point.p...), append(c.near[:0], c.y...)
+	c.p, c.near = append(c.p[:0], c.problem.Point.P...), append(c.near[:0], c.y...)
 	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)
 	const size = 1e-6
 	span := max(math.Abs(c.t), 1)

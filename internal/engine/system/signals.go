@@ -3,10 +3,10 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/form"
 	"odes.dev/odes/internal/engine/narrow"
 	"odes.dev/odes/internal/engine/vec"
-	"odes.dev/odes/tapec"
 )
 
 // signals watches the functions of time within the right-hand side, or within largest values, between the times at
@@ -32,7 +32,7 @@ type calm struct {
 // sightBudget is the number of boxes over which one step is looked at. What is left then is taken to be harmless.
 const sightBudget = 400
 
-func newSignals(b *byTime, l *vec.Layout, leeway float64) *signals {
+func newSignals(b *compiled.ByTime, l *vec.Layout, leeway float64) *signals {
 	if b == nil {
 		return nil
 	}
@@ -56,23 +56,6 @@ func (s *signals) only(watch func(signal int) bool) {
 	for k := range s.ignored {
 		s.ignored[k] = !watch(k)
 	}
-}
-
-// watches reports whether what a part of the rates makes is under error control: a state, or an integral that counts.
-// readers are the outputs that depend on the part.
-func (p *Task) watches(readers []tapec.Name) bool {
-	for _, n := range readers {
-		if n.Role != tapec.Integrand || p.Integrals == nil {
-			return true
-		}
-		at := p.Model.layout.Part(n)
-		for _, i := range p.Integrals {
-			if k := p.Model.layout.NY + i; k >= at.Offset && k < at.Offset+at.Len {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unseen returns the last of some times in ascending order if readings at these show the signals, or a later time up

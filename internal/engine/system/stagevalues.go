@@ -3,8 +3,8 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -12,61 +12,10 @@ import (
 // take most of the time, the rates put them out when a stage is made, and its transpose reads them. Where they are not
 // known, as in a part of the run that did not fit, the transpose computes them as ever: the bits are the same.
 
-// keptStages are the programs of a kit for that.
-type keptStages struct {
-	keeping, reading *program
-	size             int // elements that they keep of a stage
-}
-
-// What a stage must be spared, in multiplications and additions: compiling takes time with each instruction.
-const (
-	leastSaved        = 1 << 14
-	leastSavedAnInstr = 256
-)
-
-// keepStages makes the programs that keep values of a stage, if that pays. pull is the transpose of the rates.
-func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]vec.Part, find finder) (err error) {
-	instrs := len(rates.Instrs) + len(pull.Instrs)
-	if elements(rates, 1)+elements(pull, 1) < 8*instrs {
-		return nil // scalars, as in networks
-	}
-	for _, t := range []*tape.Tape{rates, pull} {
-		for _, in := range t.Inputs {
-			name := tapec.MustName(in.Name)
-			switch name.Role {
-			case tapec.Time, tapec.State, tapec.Param, tapec.Discrete, tapec.HeldMode, tapec.RunWork, tapec.SegmentWork:
-			case tapec.Rate, tapec.Integrand:
-			default:
-				return nil // it may change between two calls that StageValues takes for the same
-			}
-		}
-	}
-	keeping, reading, saved := tapec.Keep(rates, pull, tapec.SharedWork)
-	if saved < max(leastSaved, leastSavedAnInstr*instrs) {
-		return nil
-	}
-	kept := &keptStages{}
-	for _, o := range keeping.Outputs {
-		if name := tapec.MustName(o.Name); name.Role == tapec.SharedWork {
-			n := keeping.Shape(o.Value).Size()
-			places[name] = vec.Part{Vec: vec.W, Offset: kept.size, Len: n}
-			kept.size += n
-		}
-	}
-	if kept.keeping, err = k.family.program(keeping, find, k.lanes, nil); err != nil {
-		return err
-	}
-	if kept.reading, err = k.family.program(reading, find, k.lanes, addsAtStage); err != nil {
-		return err
-	}
-	k.kept = kept
-	return nil
-}
-
 // StageValues are values of the last stages of a run. One goroutine at a time writes or reads them.
 type StageValues struct {
-	*keptStages
-	kit     *Kit
+	*compiled.KeptStages
+	kit     *compiled.Kit
 	version int         // of the point
 	width   int         // elements of a record
 	room    int         // records at most
@@ -81,14 +30,14 @@ const (
 	looksBack  = 64       // stages among which one is looked for: steps that were rejected have some, too
 )
 
-// StageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there are
+// NewStageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there are
 // none worth keeping.
-func (p *Task) StageValues(k *Kit, limit int64) *StageValues {
-	if k.kept == nil {
+func NewStageValues(k *compiled.Kit, limit int64) *StageValues {
+	if k.Kept == nil {
 		return nil
 	}
-	v := &StageValues{keptStages: k.kept, kit: k}
-	v.width = v.key() + v.size
+	v := &StageValues{KeptStages: k.Kept, kit: k}
+	v.width = v.key() + v.Size
 	v.room = max(int(min(stageBytes, limit))/8/v.width, 1)
 	return v
 }
@@ -97,7 +46,7 @@ func (p *Task) StageValues(k *Kit, limit int64) *StageValues {
 func (v *StageValues) Read() int { return v.read }
 
 // key returns how many elements say which stage a record is of.
-func (v *StageValues) key() int { return 1 + v.kit.layout.NY + v.kit.layout.ND + v.kit.layout.NM }
+func (v *StageValues) key() int { return 1 + v.kit.Layout.NY + v.kit.Layout.ND + v.kit.Layout.NM }
 
 // begin forgets all stages.
 func (v *StageValues) begin() { v.made, v.next = 0, 0 }
@@ -156,7 +105,7 @@ func sameBits(x, y []float64) bool {
 // stageCalls is a worker's use of StageValues, to keep values or to read them.
 type stageCalls struct {
 	*StageValues
-	call *call
+	call *compiled.Call
 }
 
 // KeepStages lets the worker keep values of its stages in v from now on; nil for none. They must be of its problem.
@@ -167,7 +116,7 @@ func (w *Worker) KeepStages(v *StageValues) {
 		return
 	}
 	if w.keeper == nil || w.keeper.StageValues != v {
-		w.keeper = w.stageCalls(v, v.keeping)
+		w.keeper = w.stageCalls(v, v.Keeping)
 	}
 	w.keeping = w.keeper
 }
@@ -176,13 +125,13 @@ func (w *Worker) KeepStages(v *StageValues) {
 // of steps are not done by one program.
 func (w *Worker) ReadStages(v *StageValues) {
 	if v != nil {
-		w.reading = w.stageCalls(v, v.reading)
+		w.reading = w.stageCalls(v, v.Reading)
 	}
 }
 
-func (w *Worker) stageCalls(v *StageValues, p *program) *stageCalls {
-	c := &stageCalls{v, p.call()}
-	c.call.machine.Share(w.team)
+func (w *Worker) stageCalls(v *StageValues, p *compiled.Program) *stageCalls {
+	c := &stageCalls{v, p.Call()}
+	c.call.Machine.Share(w.team)
 	w.keep(c.call)
 	return c
 }
@@ -196,11 +145,11 @@ func (w *Worker) evalKept(t float64, y, k []float64) {
 	}
 	w.out[tapec.Primal][vec.W] = v.add(w.stage(t, y))
 	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.K] = y, k
-	v.call.runMoved(&w.in, &w.out)
+	v.call.RunMoved(&w.in, &w.out)
 }
 
 // keptStage returns the call of a transpose that reads what was kept of a stage; nil if that is not known.
-func (w *Worker) keptStage(t float64, y []float64) *call {
+func (w *Worker) keptStage(t float64, y []float64) *compiled.Call {
 	v := w.reading
 	if v == nil || v.version != w.version {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 )
 
@@ -19,12 +20,12 @@ x' = tanh(d*x + p) + (if t > 0.5 then x else 0)
 objective F = final(sum(x^2))
 `)
 	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
-	p.Differentiate(p.Point.Active([]system.Variable{{Name: "p", Place: m.Param("p")}}))
-	k, err := p.Kit(1, system.Pull, false)
+	p.Differentiate(p.Point.Active([]compiled.Variable{{Name: "p", Place: m.Param("p")}}))
+	k, err := p.Kit(1, compiled.Pull, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := p.StageValues(k, 4<<20)
+	values := system.NewStageValues(k, 4<<20)
 	if values == nil {
 		t.Fatal("nothing is kept")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -740,7 +741,7 @@ func (n *note) made() tapec.Name {
 }
 
 // find is the finder of a program of m's tape.
-func (m *stepMaker) find(rest finder) finder {
+func (m *stepMaker) find(rest compiled.Finder) compiled.Finder {
 	return func(name tapec.Name) (vec.Part, bool) {
 		if at, ok := m.places[name]; ok {
 			return at, true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -15,7 +16,7 @@ import (
 // names. Whether such a derivative has two sides, runs decide whose variables are a little less, and a little more.
 type Suspects struct {
 	kinks     *Kinks
-	variables []Variable
+	variables []compiled.Variable
 	columns   int
 	all, time sets.Set     // by what the time of the last mark moves
 	mark      solvers.Mark // the last one, without its vectors
@@ -28,7 +29,7 @@ type Suspects struct {
 }
 
 // Suspects returns what tells that of variables, whose derivatives are that many columns.
-func (k *Kinks) Suspects(variables []Variable, columns int) *Suspects {
+func (k *Kinks) Suspects(variables []compiled.Variable, columns int) *Suspects {
 	k.known = true
 	x := &Suspects{
 		kinks: k, variables: variables, columns: columns, all: sets.New(columns), named: map[tapec.Name]sets.Set{},
@@ -56,17 +57,17 @@ func (x *Suspects) timeOf(m *solvers.Mark) sets.Set {
 	var names []tapec.Name
 	switch {
 	case m.Kind == solvers.MarkStart:
-		names = k.model.instantInputs(int(solvers.InstantStart))
+		names = k.model.InstantInputs(int(solvers.InstantStart))
 	case m.Kind == solvers.MarkFinal:
-		names = k.model.instantInputs(int(solvers.InstantEnd))
+		names = k.model.InstantInputs(int(solvers.InstantEnd))
 	case k.Fixed(m):
 		return nil
 	case m.Caused && m.T == x.last:
 		return x.cause
 	case m.Guard >= 0:
-		names = k.model.guardInputs(m.Guard)
+		names = k.model.GuardInputs(m.Guard)
 	case m.Instant >= 0:
-		names = k.model.instantInputs(m.Instant)
+		names = k.model.InstantInputs(m.Instant)
 	case m.T == x.last: // a consequence
 		return x.cause
 	default:
@@ -84,7 +85,7 @@ func (x *Suspects) timeOf(m *solvers.Mark) sets.Set {
 
 // of returns what may move something that has a name, in the course of any run.
 func (x *Suspects) of(n tapec.Name) sets.Set {
-	if _, ok := x.kinks.model.layout.Find(n); !ok {
+	if _, ok := x.kinks.model.Layout.Find(n); !ok {
 		return x.all
 	}
 	switch n.Role {
@@ -176,7 +177,7 @@ func (x *Suspects) moves(k *Kink) {
 		k.Moves.Join(x.time)
 	}
 	if k.Set && x.mark.T == x.kinks.end { // or the end comes to lie behind it
-		for _, n := range x.kinks.model.instantInputs(int(solvers.InstantEnd)) {
+		for _, n := range x.kinks.model.InstantInputs(int(solvers.InstantEnd)) {
 			k.Moves.Join(x.of(n))
 		}
 	}
@@ -199,7 +200,7 @@ func (x *Suspects) Wants() bool { return len(x.rest) > 0 }
 
 // Point takes notice of a state of the run behind the last mark.
 func (x *Suspects) Point(t float64, y []float64) {
-	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: x.d, vec.M: x.modes, vec.P: x.kinks.point.p}
+	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: x.d, vec.M: x.modes, vec.P: x.kinks.point.P}
 	near := 0.0
 	for _, k := range x.rest {
 		near = max(near, k.near)
@@ -242,7 +243,7 @@ func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex12
 		x.evals[t] = e
 	}
 	for i, in := range t.Inputs {
-		part, ok := k.model.layout.Find(tapec.MustName(in.Name))
+		part, ok := k.model.Layout.Find(tapec.MustName(in.Name))
 		if !ok || part.Vec == vec.Row && at[vec.Row] == nil || part.Offset > len(at[part.Vec]) {
 			return nil, nil
 		}
@@ -256,7 +257,7 @@ func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex12
 	if kt == nil {
 		return e, nil
 	}
-	k.model.load(t, kt.eval, at)
+	k.model.Load(t, kt.eval, at)
 	kt.eval.Run()
 	return e, tape.AtKinks(kt.eval, kt.ops, k.near, nil)
 }
@@ -285,7 +286,7 @@ func (x *Suspects) tilt(k *Kink, at *vec.Values) {
 }
 
 // spread finds what depends on the value of a kink at all.
-func (k *Kink) spread(m *Model) {
+func (k *Kink) spread(m *compiled.Model) {
 	if k.of == nil || len(k.Into.names) > 0 {
 		return
 	}
@@ -298,15 +299,15 @@ func (k *Kink) spread(m *Model) {
 
 // counts reports whether it matters that a kink bends element i of an output: all that is largest is read by one tape,
 // but at other times.
-func (k *Kink) counts(m *Model, out tape.Output, i int) bool {
-	return k.of != m.Compiled.Peaks || m.layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
+func (k *Kink) counts(m *compiled.Model, out tape.Output, i int) bool {
+	return k.of != m.Compiled.Peaks || m.Layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
 }
 
 // ofReaders makes what bends at a steady state after the end of a run what is read there and depends on it.
 func (x *Suspects) ofReaders(k *Kink) {
 	m := x.kinks.model
 	e := x.mark.Firing.Event
-	if m.moment(e) != AfterEnd || k.Into.all || len(k.Into.events) > 0 {
+	if m.Moment(e) != compiled.AfterEnd || k.Into.all || len(k.Into.events) > 0 {
 		return
 	}
 	read := m.Compiled.AtEvents[e]
@@ -318,7 +319,7 @@ func (x *Suspects) ofReaders(k *Kink) {
 	for _, out := range read.Outputs {
 		n := tapec.MustName(out.Name)
 		by := newDependence(m, nil)
-		by.followAll(inputsOf(read, n, -1))
+		by.followAll(compiled.InputsOf(read, n, -1))
 		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
 			readers = append(readers, n)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
@@ -31,15 +32,15 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 			spec, _ := solvers.Lookup(c.method)
 			info := spec.Info()
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
-			p.CompileAfter = system.CompileAfter{}
-			var variables []system.Variable
+			p.CompileAfter = compiled.CompileAfter{}
+			var variables []compiled.Variable
 			for _, name := range c.wrt {
-				variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+				variables = append(variables, compiled.Variable{Name: name, Place: m.Param(name)})
 			}
 			p.Differentiate(p.Point.Active(variables))
 			p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
 			const lanes = 4
-			k, err := p.Kit(lanes, system.Pull, false)
+			k, err := p.Kit(lanes, compiled.Pull, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,15 +94,15 @@ x' = x * (r + A @ x) + 0.1*sin(t)*(B @ x)
 objective x_T[i] = final(x[i]) for i in 1:5
 objective area = integral(x[1] * x[2])
 `)
-	var variables []system.Variable
+	var variables []compiled.Variable
 	for _, name := range []string{"r", "A", "B"} {
-		variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+		variables = append(variables, compiled.Variable{Name: name, Place: m.Param(name)})
 	}
 	for _, lanes := range []int{6, 8} {
 		var want []float64
 		for _, after := range []int{math.MaxInt, 0, 7} {
 			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
-			p.CompileAfter = system.CompileAfter{Small: after}
+			p.CompileAfter = compiled.CompileAfter{Small: after}
 			p.Free = []vec.Place{m.State("x")}
 			p.Differentiate(p.Point.Active(variables))
 			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &solvers.Trajectory{})
@@ -142,7 +143,7 @@ v' = -w^2*x - 0.01*k*v + sin(t)
 objective J = final(x^2) + integral(v^2)
 `)
 	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
-	p.CompileAfter = system.CompileAfter{Small: 3}
+	p.CompileAfter = compiled.CompileAfter{Small: 3}
 	p.Differentiate([]string{"k", "w"})
 	record := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 5}}
 	gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-6, ATol: 1e-9}, 1, record)
@@ -186,8 +187,8 @@ objective J = final(x^2) + integral(v[1]^2)
 	}
 	for _, method := range methods {
 		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
-		p.CompileAfter = system.CompileAfter{}
-		k, err := p.Kit(1, system.Values, false)
+		p.CompileAfter = compiled.CompileAfter{}
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,9 +253,9 @@ objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
 			spec, _ := solvers.Lookup(name)
 			p := system.NewProblem(m, pointOf(t, m), []int{0}, peaks)
-			p.CompileAfter = system.CompileAfter{}
+			p.CompileAfter = compiled.CompileAfter{}
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
-			k, err := p.Kit(1, system.Values, false)
+			k, err := p.Kit(1, compiled.Values, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -33,73 +34,73 @@ type largeSteps struct {
 type largeProgram struct{ wholeSteps }
 
 // ready reports whether the program exists. It compiles the program when enough steps have been made.
-func (v *largeProgram) ready(w *Worker, key wholeKey) bool {
-	if v.call != nil {
+func (v *largeProgram) ready(w *Worker, key compiled.WholeKey) bool {
+	if v.Call != nil {
 		return true
 	}
 	after := v.after
 	if v.made == nil {
-		rates := w.kit.value.Get(tapec.PartRates).tape
-		after = w.problem.CompileAfter.Large * largeMean * len(rates.Instrs) / max(elements(rates, 1), 1)
+		rates := w.kit.Value.Get(tapec.PartRates).Tape
+		after = w.problem.CompileAfter.Large * largeMean * len(rates.Instrs) / max(compiled.Elements(rates, 1), 1)
 	}
 	if !v.due(w, key, after) {
 		return false
 	}
 	v.never = true
-	l := w.kit.layout
-	if rates := w.kit.value.Get(tapec.PartRates); rates.code.Backend() != simd.Native ||
-		!rates.covers(tapec.Primal, vec.K, l.NY+l.NQ) {
+	l := w.kit.Layout
+	if rates := w.kit.Value.Get(tapec.PartRates); rates.Code.Backend() != simd.Native ||
+		!rates.Covers(tapec.Primal, vec.K, l.NY+l.NQ) {
 		return false // the other backends read and write an instruction's arrays in turn
 	}
-	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {
+	if key.Back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.Record > 0) {
 		return false
 	}
-	p := w.kit.whole(key, func() *wholeProgram { return newLarge(w.kit, key) })
+	p := w.kit.Whole(key, func() *compiled.WholeProgram { return newLarge(w.kit, key) })
 	if p != nil {
-		v.bind(w, p, key.back, 0)
+		v.bind(w, p, key.Back, 0)
 	}
-	return v.call != nil
+	return v.Call != nil
 }
 
 // run runs the program with its own memory bound.
 func (v *largeProgram) run(w *Worker) {
 	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
 	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
-	v.call.run(&w.in, &w.out)
+	v.Call.Run(&w.in, &w.out)
 }
 
 // newLarge compiles a step, or its transpose. It returns nil if that is not worth the time.
-func newLarge(k *Kit, key wholeKey) *wholeProgram {
-	form := key.form
-	rates, pull := k.value.Get(tapec.PartRates).tape, (*tape.Tape)(nil)
-	if key.back {
-		pull = k.pull.Get(tapec.PartRates).tape
+func newLarge(k *compiled.Kit, key compiled.WholeKey) *compiled.WholeProgram {
+	form := key.Form
+	rates, pull := k.Value.Get(tapec.PartRates).Tape, (*tape.Tape)(nil)
+	if key.Back {
+		pull = k.Pull.Get(tapec.PartRates).Tape
 	}
-	if form.Stages*(elements(rates, 1)+elements(pull, k.lanes)) > largeWork {
+	if form.Stages*(compiled.Elements(rates, 1)+compiled.Elements(pull, k.Lanes)) > largeWork {
 		return nil
 	}
-	m := newStepMaker(k.layout, rates, form)
+	m := newStepMaker(k.Layout, rates, form)
 	m.inPlace = true
-	out, lanes := &wholeProgram{}, 1
+	out, lanes := &compiled.WholeProgram{}, 1
 	var t *tape.Tape
 	switch {
-	case key.back:
+	case key.Back:
 		m.from = 0
-		t, out.sums = m.backward(pull, func(string) bool { return false })
-		if lanes = k.lanes; m.made*lanes > largeSums {
+		t, out.Sums = m.backward(pull, func(string) bool { return false })
+		if lanes = k.Lanes; m.made*lanes > largeSums {
 			return nil
 		}
-	case key.fresh:
+	case key.Fresh:
 		m.from = 0
 		t = m.forward()
 	default:
 		t = m.forward()
 	}
-	p, err := k.family.program(t, m.find(k.layout.Find), lanes, nil)
+	p, err := k.Family.Program(t, m.find(k.Layout.Find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
-	out.program, out.shared, out.laned, out.made = p, m.shared, m.laned*lanes, m.made*lanes
+	out.Program, out.Shared, out.Laned, out.Made = p, m.shared, m.laned*lanes, m.made*lanes
 	return out
 }
 
@@ -109,8 +110,8 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 	if reuse {
 		v, known = &w.by(form).large.next, len(s.Y0)+len(s.DQ)
 	}
-	key := w.kit.ofStep(form)
-	if key.fresh = !reuse; !v.ready(w, key) {
+	key := w.kit.OfStep(form)
+	if key.Fresh = !reuse; !v.ready(w, key) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
@@ -124,7 +125,7 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 // pullLarge is PullStep of a large model.
 func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	v := &w.by(form).large.back
-	if !v.ready(w, w.kit.ofTranspose(form)) {
+	if !v.ready(w, w.kit.OfTranspose(form)) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1

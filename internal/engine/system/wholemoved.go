@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -18,57 +19,43 @@ const (
 	movedSooner = 4
 )
 
-// movedProgram is what a wholeProgram says of a program with tangents: elements of its vectors, in each variation.
-type movedProgram struct {
-	read, made [tapec.NumVariations]int
-}
-
 // movedSteps is a worker's use of a program of steps with tangents.
 type movedSteps struct {
 	wholeSteps
 	read, made [tapec.NumVariations][]float64 // its vectors
 }
 
-// ofTangent and ofSecond return the keys of programs of k.
-func (k *Kit) ofTangent(form *solvers.Arithmetic) wholeKey {
-	return wholeKey{form: form, tangent: true, with: k.push.Get(tapec.PartRates)}
-}
-
-func (k *Kit) ofSecond(form *solvers.Arithmetic) wholeKey {
-	return wholeKey{form: form, tangent: true, back: true, with: k.second.Get(tapec.PartRates)}
-}
-
 // newMoved compiles a tangent of steps, or of their transposes. It returns nil if that is not worth the time.
-func newMoved(k *Kit, key wholeKey) *wholeProgram {
-	rates, push := k.value.Get(tapec.PartRates).tape, k.push.Get(tapec.PartRates).tape
-	work := elements(rates, 1) + elements(push, k.lanes)
-	if key.back {
-		work += elements(key.with.tape, k.lanes)
+func newMoved(k *compiled.Kit, key compiled.WholeKey) *compiled.WholeProgram {
+	rates, push := k.Value.Get(tapec.PartRates).Tape, k.Push.Get(tapec.PartRates).Tape
+	work := compiled.Elements(rates, 1) + compiled.Elements(push, k.Lanes)
+	if key.Back {
+		work += compiled.Elements(key.With.Tape, k.Lanes)
 	}
-	if key.form.Stages*work > movedWork {
+	if key.Form.Stages*work > movedWork {
 		return nil
 	}
-	m := newMovedMaker(k.layout, rates, push, key.form, false)
+	m := newMovedMaker(k.Layout, rates, push, key.Form, false)
 	var t *tape.Tape
-	if key.back {
-		t = m.backwardTangent(key.with.tape)
+	if key.Back {
+		t = m.backwardTangent(key.With.Tape)
 	} else {
 		t = m.tangent()
 	}
-	if elements(t, k.lanes) > movedWork {
+	if compiled.Elements(t, k.Lanes) > movedWork {
 		return nil
 	}
-	p, err := k.family.program(t, m.find(k.moved), k.lanes, nil)
+	p, err := k.Family.Program(t, m.find(k.Moved), k.Lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
 	m.read[tapec.Primal] = m.shared
-	return &wholeProgram{program: p, sums: m.sums, moved: movedProgram{m.read, m.put}}
+	return &compiled.WholeProgram{Program: p, Sums: m.sums, Moved: compiled.MovedProgram{Read: m.read, Made: m.put}}
 }
 
 // ready reports whether there is the program of key. It compiles the program when enough steps have been made.
-func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
-	if v.call != nil {
+func (v *movedSteps) ready(w *Worker, key compiled.WholeKey) bool {
+	if v.Call != nil {
 		return true
 	}
 	if !v.due(w, key, w.problem.CompileAfter.Small/movedSooner) {
@@ -76,37 +63,37 @@ func (v *movedSteps) ready(w *Worker, key wholeKey) bool {
 	}
 	v.never = true
 	k := w.kit
-	if rates := k.value.Get(tapec.PartRates); key.with == nil || k.push.Get(tapec.PartRates) == nil ||
-		rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vec.K, k.layout.NY+k.layout.NQ) {
+	if rates := k.Value.Get(tapec.PartRates); key.With == nil || k.Push.Get(tapec.PartRates) == nil ||
+		rates.Code.Backend() == simd.Generic || !rates.Covers(tapec.Primal, vec.K, k.Layout.NY+k.Layout.NQ) {
 		return false
 	}
-	p := k.whole(key, func() *wholeProgram { return newMoved(k, key) })
+	p := k.Whole(key, func() *compiled.WholeProgram { return newMoved(k, key) })
 	if p == nil {
 		return false
 	}
-	v.call = callOf(w, p.program)
-	v.call.machine.Share(w.team)
-	for vary := range p.moved.read {
+	v.Call = callOf(w, p.Program)
+	v.Call.Machine.Share(w.team)
+	for vary := range p.Moved.Read {
 		lanes := 1
 		if vary := tapec.Variation(vary); vary == tapec.Tangent || vary == tapec.CotangentTangent {
 			lanes = w.lanes
 		}
-		v.read[vary] = make([]float64, p.moved.read[vary]*lanes)
-		v.made[vary] = make([]float64, p.moved.made[vary]*lanes)
+		v.read[vary] = make([]float64, p.Moved.Read[vary]*lanes)
+		v.made[vary] = make([]float64, p.Moved.Made[vary]*lanes)
 		w.in[vary][vec.Step], w.out[vary][vec.Made] = v.read[vary], v.made[vary]
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
 	z := w.Size()
 	in, out := z.N+z.Q+1, z.N+1
 	at := map[tapec.Variation][2]int{tapec.Cotangent: {in, out}, tapec.CotangentTangent: {in * w.lanes, out * w.lanes}}
-	for _, name := range p.sums {
-		b := key.with.outs[outputIndex(key.with.tape, name)]
-		n, from := b.hi-b.lo, at[b.vary]
+	for _, name := range p.Sums {
+		b := key.With.Outs[outputIndex(key.With.Tape, name)]
+		n, from := b.Hi-b.Lo, at[b.Vary]
 		v.sums = append(v.sums, sumAt{
-			w.out[b.vary][b.vec][b.lo:b.hi],
-			v.read[b.vary][from[0] : from[0]+n], v.made[b.vary][from[1] : from[1]+n],
+			w.out[b.Vary][b.Vec][b.Lo:b.Hi],
+			v.read[b.Vary][from[0] : from[0]+n], v.made[b.Vary][from[1] : from[1]+n],
 		})
-		at[b.vary] = [2]int{from[0] + n, from[1] + n}
+		at[b.Vary] = [2]int{from[0] + n, from[1] + n}
 	}
 	return true
 }
@@ -126,11 +113,11 @@ func (v *movedSteps) enter(s *solvers.Step, d *solvers.StepTangent) {
 // PushStep implements solvers.TangentStepper.
 func (w *Worker) PushStep(form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent) bool {
 	v := &w.by(form).pushes
-	if len(s.Y0) >= largeStates || v.call == nil && !v.ready(w, w.kit.ofTangent(form)) {
+	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.kit.OfTangent(form)) {
 		return false
 	}
 	v.enter(s, d)
-	v.runBound(&w.in, &w.out)
+	v.RunBound(&w.in, &w.out)
 	made := v.made[tapec.Tangent]
 	copy(d.Y1, made)
 	copy(d.DQ, made[len(d.Y1):])
@@ -145,7 +132,7 @@ func (w *SecondWorker) PullPushStep(
 	form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent, c *solvers.StepSecond,
 ) bool {
 	v := &w.by(form).seconds
-	if len(s.Y0) >= largeStates || v.call == nil && !v.ready(w.Worker, w.kit.ofSecond(form)) {
+	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w.Worker, w.kit.OfSecond(form)) {
 		return false
 	}
 	v.enter(s, d)
@@ -160,7 +147,7 @@ func (w *SecondWorker) PullPushStep(
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	v.runBound(&w.in, &w.out)
+	v.RunBound(&w.in, &w.out)
 	copy(c.T0.X, out[tapec.Cotangent][copy(c.Y0.X, out[tapec.Cotangent]):])
 	copy(c.T0.D, out[tapec.CotangentTangent][copy(c.Y0.D, out[tapec.CotangentTangent]):])
 	for i := range v.sums {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -45,8 +46,8 @@ const (
 
 // work estimates the instructions of a step by form.
 func (w *Worker) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
-	rates, all := w.kit.value.Get(tapec.PartRates).tape, w.kit.layout.NY+w.kit.layout.NQ
-	return m.Flops/2 + form.Stages*(m.Factors+elements(rates, 1)+form.Stages*all)
+	rates, all := w.kit.Value.Get(tapec.PartRates).Tape, w.kit.Layout.NY+w.kit.Layout.NQ
+	return m.Flops/2 + form.Stages*(m.Factors+compiled.Elements(rates, 1)+form.Stages*all)
 }
 
 // solvedBy returns what is known of whole steps by form with the given exchanges of rows.
@@ -76,9 +77,9 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		p = &v.pulls
 	}
 	if p.never {
-		return p.call != nil
+		return p.Call != nil
 	}
-	key := wholeKey{form: &v.form.Arithmetic, back: back, exchanges: v.name, kit: w.kit}
+	key := compiled.WholeKey{Form: &v.form.Arithmetic, Back: back, Exchanges: v.name, Kit: w.kit}
 	after := p.after
 	if p.made == nil {
 		work := w.work(v.form, m)
@@ -95,48 +96,48 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		return false
 	}
 	p.never = true
-	rates, l := w.value.Get(tapec.PartRates), w.kit.layout
-	if rates.code.Backend() == simd.Generic || !rates.covers(tapec.Primal, vec.K, l.NY+l.NQ) ||
+	rates, l := w.value.Get(tapec.PartRates), w.kit.Layout
+	if rates.Code.Backend() == simd.Generic || !rates.Covers(tapec.Primal, vec.K, l.NY+l.NQ) ||
 		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
-	q := w.kit.whole(key, func() *wholeProgram { return newSolved(w.kit, v, m, back) })
+	q := w.kit.Whole(key, func() *compiled.WholeProgram { return newSolved(w.kit, v, m, back) })
 	if q == nil {
 		return false
 	}
 	p.bind(w, q, back, l.NY)
 	if !back {
-		v.kept = q.kept
-		for i, x := range q.fixed {
-			p.out[q.kept+i] = x
+		v.kept = q.Kept
+		for i, x := range q.Fixed {
+			p.out[q.Kept+i] = x
 		}
 	}
 	return true
 }
 
 // newSolved compiles a step, or its transpose; nil if it would be too large.
-func newSolved(k *Kit, v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
+func newSolved(k *compiled.Kit, v *solvedSteps, x *solvers.StepMatrix, back bool) *compiled.WholeProgram {
 	straight := x.Analysis.Straight(v.exchanges)
-	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
-	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight, nil)
-	out, lanes := &wholeProgram{}, 1
+	rates, jacobian := k.Value.Get(tapec.PartRates).Tape, k.Value.Get(tapec.PartJacobian).Tape
+	m := newSolvedMaker(k.Layout, rates, jacobian, v.form, x, straight, nil)
+	out, lanes := &compiled.WholeProgram{}, 1
 	var t *tape.Tape
 	var sums []string
 	if back {
-		pull, curl := k.pull.Get(tapec.PartRates), k.pull.Get(tapec.PartJacobian)
+		pull, curl := k.Pull.Get(tapec.PartRates), k.Pull.Get(tapec.PartJacobian)
 		if curl == nil {
-			curl = &program{}
+			curl = &compiled.Program{}
 		}
-		t, sums = m.backward(pull.tape, curl.tape, noteOf(k))
-		lanes = k.lanes
+		t, sums = m.backward(pull.Tape, curl.Tape, noteOf(k))
+		lanes = k.Lanes
 	} else {
-		t, out.fixed = m.forward()
-		out.kept = m.kept
+		t, out.Fixed = m.forward()
+		out.Kept = m.kept
 	}
-	if elements(t, 1) > solvedWork {
+	if compiled.Elements(t, 1) > solvedWork {
 		return nil
 	}
-	return compiled(k, out, m.stepMaker, t, sums, lanes)
+	return programOf(k, out, m.stepMaker, t, sums, lanes)
 }
 
 // MakeSolvedStep implements solvers.SolvingStepper.
@@ -145,7 +146,7 @@ func (w *Worker) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatr
 ) bool {
 	straight := len(x.Kept) - m.Analysis.Exchanges()
 	v := w.solvedBy(a, x.Kept[straight:])
-	if v.steps.call == nil && !v.ready(w, m, false) {
+	if v.steps.Call == nil && !v.ready(w, m, false) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -156,13 +157,13 @@ func (w *Worker) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatr
 	p.in[0], p.in[1], p.in[2] = s.T, s.H, s.T1
 	copy(p.in[3:], s.Y0)
 	copy(p.in[3+n:], s.K[:k])
-	p.runBound(&w.in, &w.out)
+	p.RunBound(&w.in, &w.out)
 	out := p.out
 	v.runs++
 	end := v.kept - len(x.Entries) - 2*k
 	if out[len(out)-1] != 1 || !allFinite(out[end:end+n]) {
 		if v.failed++; v.failed > solvedFails && v.failed > v.runs/8 {
-			p.call = nil
+			p.Call = nil
 		}
 		return false
 	}
@@ -193,7 +194,7 @@ func (w *Worker) PullSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatr
 ) bool {
 	entries := len(kept) - len(m.All)
 	v := w.solvedBy(a, kept[entries-m.Analysis.Exchanges():entries])
-	if v.pulls.call == nil && !v.ready(w, m, true) {
+	if v.pulls.Call == nil && !v.ready(w, m, true) {
 		return false
 	}
 	p, n := &v.pulls, len(s.Y0)

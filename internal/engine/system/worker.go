@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/internal/engine/vec"
-	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -16,19 +16,19 @@ import (
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	serving
-	model *Model
-	kit   *Kit
+	model *compiled.Model
+	kit   *compiled.Kit
 	lanes int
 	// version of the point that the hoisted work belongs to
 	version int
-	value   tapec.Parts[*call]
-	pull    tapec.Parts[*call]
-	push    tapec.Parts[*call]
+	value   tapec.Parts[*compiled.Call]
+	pull    tapec.Parts[*compiled.Call]
+	push    tapec.Parts[*compiled.Call]
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
-	shared *call
-	slopes *call // of the peaks; nil for none
+	shared *compiled.Call
+	slopes *compiled.Call // of the peaks; nil for none
 	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
-	peakCalls map[int][2]*call
+	peakCalls map[int][2]*compiled.Call
 	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
 	keeping, reading *stageCalls
 	keeper           *stageCalls // what keeping was last
@@ -54,8 +54,8 @@ type Worker struct {
 	truth   []float64
 	rho     []float64
 
-	bar, dot   frameVectors // accumulators and tangents that the worker keeps
-	book       *ledger      // of the cotangents of parameters
+	bar, dot   frameVectors     // accumulators and tangents that the worker keeps
+	book       *compiled.Ledger // of the cotangents of parameters
 	visits     visits
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
@@ -68,8 +68,8 @@ type Worker struct {
 
 	edging
 	workerTimes
-	keeps   []*call        // that are to be told of new parameters
-	flights *orbit.Flights // nil where no state repeats
+	keeps   []*compiled.Call // that are to be told of new parameters
+	flights *orbit.Flights   // nil where no state repeats
 
 	psi []float64 // scratch: the model's objectives, in lanes
 
@@ -102,16 +102,16 @@ type visits struct {
 }
 
 // Worker returns a worker for the problem with the programs of k.
-func (p *Problem) Worker(k *Kit) *Worker {
-	m, l := p.Model, k.layout
-	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
-	w.edging = edging{of: p.edges, model: m}
-	w.psi = make([]float64, l.Objectives*k.lanes)
-	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return callOf(w, p), nil }
+func (p *Problem) Worker(k *compiled.Kit) *Worker {
+	m, l := p.Model, k.Layout
+	w := &Worker{model: m, kit: k, lanes: k.Lanes, version: -1, rates: tapec.PartRates}
+	w.edging = edging{of: p.Edges, model: m}
+	w.psi = make([]float64, l.Objectives*k.Lanes)
+	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return callOf(w, p), nil }
 	for _, s := range []struct {
-		from *tapec.Parts[*program]
-		to   *tapec.Parts[*call]
-	}{{k.value, &w.value}, {k.pull, &w.pull}, {k.push, &w.push}} {
+		from *tapec.Parts[*compiled.Program]
+		to   *tapec.Parts[*compiled.Call]
+	}{{k.Value, &w.value}, {k.Pull, &w.pull}, {k.Push, &w.push}} {
 		if s.from != nil {
 			calls, _ := tapec.Transform(s.from, toCall)
 			*s.to = *calls
@@ -119,10 +119,10 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	w.serving.begin(w, p)
 	c := m.Compiled
-	lanes := k.lanes
+	lanes := k.Lanes
 	for _, f := range []*vec.Frame{&w.in, &w.out} {
 		f[tapec.Primal][vec.T] = w.t[:]
-		f[tapec.Primal][vec.P] = p.Point.p
+		f[tapec.Primal][vec.P] = p.Point.P
 		f[tapec.Primal][vec.D] = make([]float64, l.ND)
 		f[tapec.Primal][vec.M] = make([]float64, l.NM)
 		f[tapec.Primal][vec.Kept] = make([]float64, l.NM)
@@ -134,7 +134,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.out[tapec.Primal][vec.E] = w.in[tapec.Primal][vec.E]
 	elems := 1
 	for i := range c.Model.Events {
-		elems = max(elems, eventElems(c.Model.Events[i].Axes()))
+		elems = max(elems, compiled.EventElems(c.Model.Events[i].Axes()))
 	}
 	w.fired = make([]float64, elems)
 	guards, instants := len(c.GuardList), len(c.InstantList)
@@ -150,16 +150,16 @@ func (p *Problem) Worker(k *Kit) *Worker {
 			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
 		}
 	}
-	if k.pull != nil || k.push != nil {
+	if k.Pull != nil || k.Push != nil {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = callOf(w, k.slopes)
-	if k.shared != nil {
-		w.shared = callOf(w, k.shared)
-		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
+	w.slopes = callOf(w, k.Slopes)
+	if k.Shared != nil {
+		w.shared = callOf(w, k.Shared)
+		w.visits = visits{step: -1, scratch: make([]float64, k.NW), room: keptLimit / 8}
 	}
-	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.value, &w.pull, &w.push} {
 		for _, c := range calls.All() {
 			w.keep(c)
 		}
@@ -174,18 +174,18 @@ func (p *Problem) Worker(k *Kit) *Worker {
 
 // bindDerivatives makes the tangents and cotangents that outlive a call, and binds them.
 func (w *Worker) bindDerivatives() {
-	k, l, lanes := w.kit, w.kit.layout, w.lanes
+	k, l, lanes := w.kit, w.kit.Layout, w.lanes
 	for _, v := range []*frameVectors{&w.bar, &w.dot} {
 		v.c = make([]float64, l.NC*lanes)
 		v.d = make([]float64, l.ND*lanes)
 		v.e = make([]float64, l.NE*lanes)
 		v.times = make([]float64, len(w.times.at)*lanes)
 	}
-	w.dot.p = make([]float64, k.plan.width*lanes)
-	w.dot.sides = make([]float64, k.nSides*lanes)
+	w.dot.p = make([]float64, k.Plan.Width*lanes)
+	w.dot.sides = make([]float64, k.NSides*lanes)
 	w.in[tapec.Primal][vec.Sides] = w.dot.sides
-	w.book = newLedger(k.plan, lanes)
-	w.out[tapec.Cotangent][vec.P], w.out[tapec.Cotangent][vec.C] = w.book.sums, w.bar.c
+	w.book = compiled.NewLedger(k.Plan, lanes)
+	w.out[tapec.Cotangent][vec.P], w.out[tapec.Cotangent][vec.C] = w.book.Sums, w.bar.c
 	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.E] = w.bar.d, w.bar.e
 	w.in[tapec.Cotangent][vec.C], w.in[tapec.Cotangent][vec.E] = w.bar.c, w.bar.e
 	w.in[tapec.Tangent][vec.P], w.in[tapec.Tangent][vec.C] = w.dot.p, w.dot.c
@@ -194,8 +194,8 @@ func (w *Worker) bindDerivatives() {
 }
 
 // keep notes a call that is to be told of new parameters.
-func (w *Worker) keep(c *call) {
-	if c != nil && c.machine.Keeps() {
+func (w *Worker) keep(c *compiled.Call) {
+	if c != nil && c.Machine.Keeps() {
 		w.keeps = append(w.keeps, c)
 	}
 }
@@ -204,15 +204,15 @@ func (w *Worker) keep(c *call) {
 // same bits; nil for this goroutine alone.
 func (w *Worker) Share(t *team.Team) {
 	w.team = t
-	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.value, &w.pull, &w.push} {
 		for _, c := range calls.All() {
 			if c != nil {
-				c.machine.Share(t)
+				c.Machine.Share(t)
 			}
 		}
 	}
 	if w.shared != nil {
-		w.shared.machine.Share(t)
+		w.shared.Machine.Share(t)
 	}
 }
 
@@ -221,40 +221,32 @@ func (w *Worker) Team() *team.Team { return w.team }
 
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
-	if w.version != w.problem.Point.version {
+	if w.version != w.problem.Point.Version {
 		w.redo()
 	}
 }
 
 func (w *Worker) redo() {
-	w.version = w.problem.Point.version
+	w.version = w.problem.Point.Version
 	for _, c := range w.keeps {
-		c.machine.Refresh()
+		c.Machine.Refresh()
 	}
 	for _, f := range w.wholes {
 		for _, v := range f.all() {
-			v.call.refresh()
+			v.Call.Refresh()
 		}
 	}
 	for _, v := range w.solveds {
-		v.steps.call.refresh()
-		v.pulls.call.refresh()
+		v.steps.Call.Refresh()
+		v.pulls.Call.Refresh()
 	}
 	if w.value.Get(tapec.PartRunWork) != nil {
-		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)
+		w.value.Get(tapec.PartRunWork).Run(&w.in, &w.out)
 	}
 }
 
 // keptLimit is how many bytes a worker may use to keep work between sweeps.
 const keptLimit = 256 << 20
-
-func eventElems(indices []*model.Index) int {
-	n := 1
-	for _, ix := range indices {
-		n *= ix.Count
-	}
-	return n
-}
 
 // Lanes implements solvers.CotangentField.
 func (w *Worker) Lanes() int { return w.lanes }
@@ -268,12 +260,12 @@ func (w *Worker) Started() float64 { return w.started }
 // Begin implements solvers.CotangentSystem.
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
-	w.book.begin(rows)
+	w.book.Begin(rows)
 	if w.reading != nil {
 		w.reading.next = w.reading.made
 	}
 	if w.rows = rows; w.model.Settles() {
-		w.later = append(w.later[:0], make([]float64, w.kit.plan.width*w.lanes)...)
+		w.later = append(w.later[:0], make([]float64, w.kit.Plan.Width*w.lanes)...)
 	}
 	w.visits.step = -1
 	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
@@ -284,7 +276,7 @@ func (w *Worker) Begin(rows [][]float64) {
 // Leave implements solvers.CotangentSystem.
 func (w *Worker) Leave(db []float64) {
 	if c := w.pull.Get(tapec.PartSegmentWork); c != nil {
-		c.run(&w.in, &w.out)
+		c.Run(&w.in, &w.out)
 	}
 	clear(w.bar.e)
 	for i, x := range w.bar.d {
@@ -297,9 +289,9 @@ func (w *Worker) Leave(db []float64) {
 func (w *Worker) Finish() {
 	w.pullInstants()
 	if c := w.pull.Get(tapec.PartRunWork); c != nil {
-		c.run(&w.in, &w.out)
+		c.Run(&w.in, &w.out)
 	}
-	w.book.finish()
+	w.book.Finish()
 	for j, x := range w.later {
 		if row := w.rows[j%w.lanes]; row != nil && x != 0 {
 			row[j/w.lanes] += x
@@ -308,4 +300,4 @@ func (w *Worker) Finish() {
 }
 
 // Sound implements sens.Sounder.
-func (w *Worker) Sound() bool { return w.book.sound() }
+func (w *Worker) Sound() bool { return w.book.Sound() }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -16,7 +17,7 @@ func (w *Worker) Guards() []solvers.Guard {
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way, Instant: g.Instant,
-			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
+			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.ReadsUnknowns(i),
 			Seen: w.peaksSee(i), Piece: g.Piece,
 		}
 		switch {
@@ -24,7 +25,7 @@ func (w *Worker) Guards() []solvers.Guard {
 		case g.Mode < 0:
 			list[i].Name = "condition@" + strconv.Itoa(g.Span.Begin().Line)
 		default:
-			list[i].Name = w.model.modeName(g.Mode)
+			list[i].Name = w.model.ModeName(g.Mode)
 		}
 	}
 	return list
@@ -36,7 +37,7 @@ func (w *Worker) peaksRead(i int) bool {
 	if t == nil || len(w.problem.Peaks) == 0 {
 		return false
 	}
-	_, reads := t.Input(w.model.modeAt(i).String())
+	_, reads := t.Input(w.model.ModeAt(i).String())
 	return reads
 }
 
@@ -55,18 +56,18 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	guards := w.value.Get(tapec.PartGuards)
 	if s := &w.small; s.y != nil {
 		copyFew(s.y, y)
-		if guards.bound {
-			guards.machine.Run()
+		if guards.Bound {
+			guards.Machine.Run()
 		} else {
 			w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = s.y, w.rho
 			w.out[tapec.Primal][vec.Truth] = w.truth
-			guards.runBound(&w.in, &w.out)
+			guards.RunBound(&w.in, &w.out)
 		}
 		copyFew(rho, w.rho)
 	} else {
 		w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = y, rho
 		w.out[tapec.Primal][vec.Truth] = w.truth
-		guards.run(&w.in, &w.out)
+		guards.Run(&w.in, &w.out)
 	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
@@ -84,7 +85,7 @@ func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	w.in[tapec.Primal][vec.Y] = y
 	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
 	w.out[tapec.Tangent][vec.Rho] = w.one[:len(w.rho)*w.lanes]
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
 }
@@ -102,7 +103,7 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	w.in[tapec.Primal][vec.Y] = y
 	w.in[tapec.Cotangent][vec.Rho] = seeds
 	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	clear(seed)
 }
 
@@ -114,7 +115,7 @@ func (w *Worker) Instants() []solvers.Instant {
 	return w.instants
 }
 
-func instantsOf(m *Model) []solvers.Instant {
+func instantsOf(m *compiled.Model) []solvers.Instant {
 	kinds := map[tapec.InstantKind]solvers.InstantKind{
 		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
 		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
@@ -126,7 +127,7 @@ func instantsOf(m *Model) []solvers.Instant {
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
 			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
 			Opens: in.Bound == tapec.WindowFrom,
-			Fixed: m.fixed[i] && (in.Kind != tapec.Every || m.fixed[in.Period]),
+			Fixed: m.Fixed[i] && (in.Kind != tapec.Every || m.Fixed[in.Period]),
 		}
 	}
 	return list
@@ -137,14 +138,14 @@ func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
 
 // Times is InstantTimes. The result is valid until the next call of either.
 func (w *Worker) Times(d []float64) []float64 {
-	if w.instantsMove || w.times.version != w.problem.Point.version {
-		w.times.version = w.problem.Point.version
+	if w.instantsMove || w.times.version != w.problem.Point.Version {
+		w.times.version = w.problem.Point.Version
 		saved := w.in[tapec.Primal][vec.D]
 		if w.instantsMove {
 			w.in[tapec.Primal][vec.D] = d
 		}
 		w.out[tapec.Primal][vec.Times] = w.times.at
-		w.times.values.run(&w.in, &w.out)
+		w.times.values.Run(&w.in, &w.out)
 		w.in[tapec.Primal][vec.D] = saved
 		w.flights.Shift(w.times.at)
 	}
@@ -160,7 +161,7 @@ func (w *Worker) InstantPush(i int, td []float64) {
 	}
 	n := len(w.model.Compiled.InstantList) * w.lanes
 	w.out[tapec.Tangent][vec.Times] = w.one[:n]
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
 	if k := early(w, i); k != 0 {
 		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
@@ -190,7 +191,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 func (w *Worker) pullInstants() {
 	if c := w.times.pull; c != nil {
 		w.in[tapec.Cotangent][vec.Times] = w.bar.times
-		c.run(&w.in, &w.out)
+		c.Run(&w.in, &w.out)
 	}
 	clear(w.bar.times)
 }
@@ -200,7 +201,7 @@ func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
-			Name: e.Name, Element: w.model.Checked.Element(e), Elems: eventElems(e.Indices),
+			Name: e.Name, Element: w.model.Checked.Element(e), Elems: compiled.EventElems(e.Indices),
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,
@@ -228,9 +229,9 @@ func (w *Worker) Priorities(t float64, y, priorities []float64) {
 }
 
 // fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.
-func fire[F float64 | complex128](m *Model, x []F, f solvers.Firing, body bool) []F {
+func fire[F float64 | complex128](m *compiled.Model, x []F, f solvers.Firing, body bool) []F {
 	e := m.Checked.Events[f.Event]
-	n, at := eventElems(e.Indices), f.Elem
+	n, at := compiled.EventElems(e.Indices), f.Elem
 	if body && e.Slot != nil {
 		n, at = n*e.Slot.Count, f.Elem*e.Slot.Count+f.Slot
 	}
@@ -262,7 +263,7 @@ func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 		w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
 		w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
 		w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = yp, dp
-		body.run(&w.in, &w.out)
+		body.Run(&w.in, &w.out)
 		w.in[tapec.Primal][vec.D] = saved
 	}
 }
@@ -280,7 +281,7 @@ func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	copy(ypd, ymd)
 	copy(dpd, dmd)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ypd, dpd, w.lanes)
+		clearTargets(body.Program, ypd, dpd, w.lanes)
 	}
 	body := w.push.List(tapec.PartAffects)[f.Event]
 	if body == nil {
@@ -292,18 +293,18 @@ func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
 	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y], w.in[tapec.Tangent][vec.D] = td, ymd, dmd
 	w.out[tapec.Tangent][vec.Y], w.out[tapec.Tangent][vec.D] = ypd, dpd
-	body.run(&w.in, &w.out)
+	body.Run(&w.in, &w.out)
 	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedTangent
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
-func clearTargets(body *program, y, d []float64, lanes int) {
-	for _, b := range body.outs {
-		switch b.vec {
+func clearTargets(body *compiled.Program, y, d []float64, lanes int) {
+	for _, b := range body.Outs {
+		switch b.Vec {
 		case vec.Y:
-			clear(y[b.lo*lanes : b.hi*lanes])
+			clear(y[b.Lo*lanes : b.Hi*lanes])
 		case vec.D:
-			clear(d[b.lo*lanes : b.hi*lanes])
+			clear(d[b.Lo*lanes : b.Hi*lanes])
 		}
 	}
 }
@@ -321,7 +322,7 @@ func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	copy(ymb, ypb)
 	copy(dmb, dpb)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ymb, dmb, w.lanes)
+		clearTargets(body.Program, ymb, dmb, w.lanes)
 	}
 	body := w.pull.List(tapec.PartAffects)[f.Event]
 	if body == nil {
@@ -333,6 +334,6 @@ func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
 	w.in[tapec.Cotangent][vec.Y], w.in[tapec.Cotangent][vec.D] = ypb, dpb
 	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.T] = ymb, dmb, tb
-	body.run(&w.in, &w.out)
+	body.Run(&w.in, &w.out)
 	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
 }

@@ -3,16 +3,10 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-)
-
-// Binding the vectors of a small model costs more than running its calls: they are copied to memory that stays bound.
-// These are the largest vectors for which that pays.
-const (
-	smallEval = 16
-	smallPull = 32
 )
 
 // smallVectors is the memory that stays bound; nil for a vector that is bound anew for each call.
@@ -24,10 +18,10 @@ type smallVectors struct {
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
 	n, q, l := size.N, size.Q, w.lanes
-	if n+q <= smallEval && w.kit.layout.NLags == 0 {
+	if n+q <= compiled.SmallEval && w.kit.Layout.NLags == 0 {
 		s.y, s.k = make([]float64, n), make([]float64, n+q)
 	}
-	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
+	if (n+q)*l <= compiled.SmallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.Record == 0 {
 		s.kb, s.yb, s.tb = make([]float64, (n+q)*l), make([]float64, n*l), make([]float64, l)
 	}
 	return s
@@ -65,7 +59,7 @@ var _, _ solvers.SplitField = (*Worker)(nil), (*ComplexWorker)(nil)
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
 	if in := &w.in[tapec.Primal]; w.domain != nil &&
-		w.beyond(&vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.p, vec.D: in[vec.D], vec.M: in[vec.M]}) {
+		w.beyond(&vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.P, vec.D: in[vec.D], vec.M: in[vec.M]}) {
 		for i := range k {
 			k[i] = math.NaN()
 		}
@@ -82,18 +76,18 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
 		copyFew(s.y, y[:len(s.y)])
-		if c := w.value.Get(tapec.PartRates); c.bound {
-			c.machine.Run()
+		if c := w.value.Get(tapec.PartRates); c.Bound {
+			c.Machine.Run()
 		} else {
 			w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.K] = s.y, s.k
-			c.runBound(&w.in, &w.out)
+			c.RunBound(&w.in, &w.out)
 		}
 		copyFew(k, s.k)
 		return
 	}
 	w.in[tapec.Primal][vec.Y] = y
 	w.out[tapec.Primal][vec.K] = k
-	w.value.Get(tapec.PartRates).runMoved(&w.in, &w.out)
+	w.value.Get(tapec.PartRates).RunMoved(&w.in, &w.out)
 }
 
 // Push implements solvers.TangentField.
@@ -110,10 +104,10 @@ func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 	w.in[tapec.Primal][vec.Y] = y
 	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
 	w.out[tapec.Tangent][vec.K] = kd
-	if !w.push.Get(tapec.PartRates).covers(tapec.Tangent, vec.K, len(kd)) {
+	if !w.push.Get(tapec.PartRates).Covers(tapec.Tangent, vec.K, len(kd)) {
 		clear(kd)
 	}
-	w.push.Get(tapec.PartRates).runMoved(&w.in, &w.out)
+	w.push.Get(tapec.PartRates).RunMoved(&w.in, &w.out)
 }
 
 // Pull implements solvers.CotangentField.
@@ -136,7 +130,7 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 		copy(s.kb, kb)
 		w.in[tapec.Primal][vec.Y], w.in[tapec.Cotangent][vec.K] = s.y, s.kb
 		w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = s.yb, s.tb // zero where nothing is written
-		rates.runBound(&w.in, &w.out)
+		rates.RunBound(&w.in, &w.out)
 		copy(yb, s.yb)
 		copy(tb, s.tb)
 		return
@@ -144,17 +138,17 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	w.in[tapec.Primal][vec.Y] = y
 	w.in[tapec.Cotangent][vec.K] = kb
 	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
-	if !rates.covers(tapec.Cotangent, vec.Y, len(yb)) {
+	if !rates.Covers(tapec.Cotangent, vec.Y, len(yb)) {
 		clear(yb)
 	}
-	if !rates.covers(tapec.Cotangent, vec.T, len(tb)) {
+	if !rates.Covers(tapec.Cotangent, vec.T, len(tb)) {
 		clear(tb)
 	}
 	if w.shared != nil {
 		w.in[tapec.Primal][vec.W] = w.sharedWork()
 	}
-	w.out[tapec.Primal][vec.Factors] = w.book.next()
-	rates.runMoved(&w.in, &w.out)
+	w.out[tapec.Primal][vec.Factors] = w.book.Next()
+	rates.RunMoved(&w.in, &w.out)
 }
 
 // Prices implements solvers.Priced.
@@ -171,7 +165,7 @@ func (w *Worker) Forget() {
 // Visit implements solvers.Revisitor. Where there are algebraic equations, a step is pulled at more points than its
 // stages: its end, and any that are observed.
 func (w *Worker) Visit(step int) {
-	if w.model.mass != nil {
+	if w.model.Mass != nil {
 		step = -1
 	}
 	w.visits.step, w.visits.stage = step, 0
@@ -183,7 +177,7 @@ func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
 		w.out[tapec.Primal][vec.W] = v.scratch
-		w.shared.runMoved(&w.in, &w.out)
+		w.shared.RunMoved(&w.in, &w.out)
 		return v.scratch
 	}
 	at := v.step*w.problem.Stages + v.stage
@@ -205,6 +199,6 @@ func (w *Worker) sharedWork() []float64 {
 		to = v.scratch
 	}
 	w.out[tapec.Primal][vec.W] = to
-	w.shared.runMoved(&w.in, &w.out)
+	w.shared.RunMoved(&w.in, &w.out)
 	return to
 }

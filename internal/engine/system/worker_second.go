@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -14,7 +15,7 @@ import (
 // lanes.
 type SecondWorker struct {
 	*Worker
-	second tapec.Parts[*call]
+	second tapec.Parts[*compiled.Call]
 
 	p, d        solvers.Dual // accumulators
 	rho, times  solvers.Dual // seeds, zero between calls
@@ -27,18 +28,18 @@ type SecondWorker struct {
 }
 
 // SecondWorker returns a worker for second derivatives of the problem with the programs of k.
-func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
+func (p *Problem) SecondWorker(k *compiled.Kit) *SecondWorker {
 	w := &SecondWorker{Worker: p.Worker(k)}
-	calls, _ := tapec.Transform(k.second, func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil })
+	calls, _ := tapec.Transform(k.Second, func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return p.Call(), nil })
 	w.second = *calls
-	l, c := p.Model.layout, p.Model.Compiled
-	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
-	w.p, w.d = dual(k.plan.width), dual(l.ND)
+	l, c := p.Model.Layout, p.Model.Compiled
+	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.Lanes) }
+	w.p, w.d = dual(k.Plan.Width), dual(l.ND)
 	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.Objectives)
 	w.functionals, w.masked, w.cutY = dual(l.NF), dual(l.NF), dual(l.NY)
 	w.pulls(vec.P, w.p)
 	w.pulls(vec.D, w.d)
-	for _, cut := range w.problem.Point.cut {
+	for _, cut := range w.problem.Point.Cut {
 		w.someCut = w.someCut || cut
 	}
 	return w
@@ -71,7 +72,7 @@ func (w *SecondWorker) Begin() {
 	if w.version != w.fresh {
 		w.fresh = w.version
 		for _, c := range w.second.All() {
-			c.refresh()
+			c.Refresh()
 		}
 	}
 	w.p.Clear()
@@ -85,7 +86,7 @@ func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
 
 // pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of a vector to
 // yb and tb.
-func (w *SecondWorker) pullPush(c *call, of vec.Vector, t, y, seeds, yb, tb solvers.Dual) {
+func (w *SecondWorker) pullPush(c *compiled.Call, of vec.Vector, t, y, seeds, yb, tb solvers.Dual) {
 	if c == nil {
 		yb.Clear()
 		tb.Clear()
@@ -100,14 +101,14 @@ func (w *SecondWorker) pullPush(c *call, of vec.Vector, t, y, seeds, yb, tb solv
 		of vec.Vector
 		x  solvers.Dual
 	}{{vec.Y, yb}, {vec.T, tb}} {
-		if !c.covers(tapec.Cotangent, v.of, len(v.x.X)) {
+		if !c.Covers(tapec.Cotangent, v.of, len(v.x.X)) {
 			clear(v.x.X)
 		}
-		if !c.covers(tapec.CotangentTangent, v.of, len(v.x.D)) {
+		if !c.Covers(tapec.CotangentTangent, v.of, len(v.x.D)) {
 			clear(v.x.D)
 		}
 	}
-	c.runMoved(&w.in, &w.out)
+	c.RunMoved(&w.in, &w.out)
 }
 
 // Leave implements solvers.SecondSystem.
@@ -129,11 +130,11 @@ func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 }
 
 // seeded runs c with wt as the cotangent of element i of a vector.
-func (w *SecondWorker) seeded(c *call, of vec.Vector, seeds solvers.Dual, i int, wt solvers.Dual) {
+func (w *SecondWorker) seeded(c *compiled.Call, of vec.Vector, seeds solvers.Dual, i int, wt solvers.Dual) {
 	seeds.X[i] = wt.X[0]
 	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
 	w.seeds(of, seeds)
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	seeds.Clear()
 }
 
@@ -160,8 +161,8 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ymb.X, dmb.X, 1)
-		clearTargets(body.program, ymb.D, dmb.D, w.lanes)
+		clearTargets(body.Program, ymb.X, dmb.X, 1)
+		clearTargets(body.Program, ymb.D, dmb.D, w.lanes)
 	}
 	body := w.second.List(tapec.PartAffects)[f.Event]
 	if body == nil {
@@ -177,7 +178,7 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 	w.pulls(vec.Y, ymb)
 	w.pulls(vec.D, dmb)
 	w.pulls(vec.T, tb)
-	body.run(&w.in, &w.out)
+	body.Run(&w.in, &w.out)
 	w.in, w.out = in, out
 }
 
@@ -190,7 +191,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	if w.someCut { // parameters do not reach these
 		w.cutY.Copy(yb)
 		yb = w.cutY
-		for i, cut := range w.problem.Point.cut {
+		for i, cut := range w.problem.Point.Cut {
 			if cut {
 				yb.X[i] = 0
 				clear(yb.D[i*w.lanes : (i+1)*w.lanes])
@@ -201,7 +202,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	w.seeds(vec.Y, yb)
 	w.seeds(vec.D, db)
 	w.pulls(vec.T, tb)
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 }
 
 // Finish implements solvers.SecondSystem.
@@ -237,7 +238,7 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	if c == nil {
 		return
 	}
-	if s.Kind == sens.SiteEvent && w.model.someNth {
+	if s.Kind == sens.SiteEvent && w.model.SomeNth {
 		fb = w.maskDuals(s, c, fb)
 	}
 	in, out := w.in, w.out
@@ -253,24 +254,24 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	w.pulls(vec.D, dpb)
 	w.pulls(vec.Dm, dmb)
 	w.pulls(vec.T, tb)
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	w.in, w.out = in, out
 }
 
 // maskDuals returns what c, which transposes the reading at a firing, is to read of fb: zeros for the functionals that
 // do not count this firing.
-func (w *SecondWorker) maskDuals(s *sens.Site, c *call, fb solvers.Dual) solvers.Dual {
-	for i := range c.ins {
-		b := &c.ins[i]
-		if b.vary != tapec.Cotangent || b.vec != vec.F {
+func (w *SecondWorker) maskDuals(s *sens.Site, c *compiled.Call, fb solvers.Dual) solvers.Dual {
+	for i := range c.Ins {
+		b := &c.Ins[i]
+		if b.Vary != tapec.Cotangent || b.Vec != vec.F {
 			continue
 		}
-		lo, hi := b.lo*w.lanes, b.hi*w.lanes
-		if w.reads(w.model.FunctionalAt(b.lo), s) {
-			copy(w.masked.X[b.lo:b.hi], fb.X[b.lo:b.hi])
+		lo, hi := b.Lo*w.lanes, b.Hi*w.lanes
+		if w.reads(w.model.FunctionalAt(b.Lo), s) {
+			copy(w.masked.X[b.Lo:b.Hi], fb.X[b.Lo:b.Hi])
 			copy(w.masked.D[lo:hi], fb.D[lo:hi])
 		} else {
-			clear(w.masked.X[b.lo:b.hi])
+			clear(w.masked.X[b.Lo:b.Hi])
 			clear(w.masked.D[lo:hi])
 		}
 	}

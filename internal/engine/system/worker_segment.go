@@ -17,13 +17,13 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.watching.begin()
 	w.t[0], w.started = t0, t0
 	w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = y, d
-	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
-	for i, cut := range w.problem.Point.cut {
+	w.value.Get(tapec.PartStart).Run(&w.in, &w.out)
+	for i, cut := range w.problem.Point.Cut {
 		if cut {
-			y[i] = w.problem.Point.initial[i]
+			y[i] = w.problem.Point.Initial[i]
 		}
 	}
-	for i, by := range w.problem.Point.moved {
+	for i, by := range w.problem.Point.Moved {
 		y[i] += by
 	}
 }
@@ -39,8 +39,8 @@ func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 	w.t[0] = t0
 	w.in[tapec.Tangent][vec.T] = td
 	w.out[tapec.Tangent][vec.Y], w.out[tapec.Tangent][vec.D] = yd, dd
-	c.run(&w.in, &w.out)
-	for i, cut := range w.problem.Point.cut {
+	c.Run(&w.in, &w.out)
+	for i, cut := range w.problem.Point.Cut {
 		if cut {
 			clear(yd[i*w.lanes : (i+1)*w.lanes])
 		}
@@ -53,7 +53,7 @@ func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 	if c == nil {
 		return
 	}
-	for i, cut := range w.problem.Point.cut {
+	for i, cut := range w.problem.Point.Cut {
 		if cut {
 			yb = append([]float64(nil), yb...)
 			clear(yb[i*w.lanes : (i+1)*w.lanes])
@@ -62,7 +62,7 @@ func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 	w.t[0] = t0
 	w.in[tapec.Cotangent][vec.Y], w.in[tapec.Cotangent][vec.D] = yb, db
 	w.out[tapec.Cotangent][vec.T] = tb
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 }
 
 // Enter implements solvers.System.
@@ -75,7 +75,7 @@ func (w *Worker) Enter(d, m []float64) {
 		w.clock.searcher.Reset()
 	}
 	if c := w.value.Get(tapec.PartSegmentWork); c != nil {
-		c.run(&w.in, &w.out)
+		c.Run(&w.in, &w.out)
 	}
 }
 
@@ -84,7 +84,7 @@ func (w *Worker) EnterPush(dd []float64) {
 	copy(w.dot.d, dd)
 	if c := w.push.Get(tapec.PartSegmentWork); c != nil {
 		clear(w.dot.e)
-		c.run(&w.in, &w.out)
+		c.Run(&w.in, &w.out)
 	}
 }
 
@@ -97,7 +97,7 @@ func (w *Worker) SetTangent(pd []float64) {
 	clear(w.dot.e)
 	clear(w.dot.d)
 	if w.push.Get(tapec.PartRunWork) != nil {
-		w.push.Get(tapec.PartRunWork).run(&w.in, &w.out)
+		w.push.Get(tapec.PartRunWork).Run(&w.in, &w.out)
 	}
 }
 
@@ -105,11 +105,11 @@ func (w *Worker) SetTangent(pd []float64) {
 func (w *Worker) setSides(pd []float64) {
 	clear(w.dot.sides)
 	l := w.lanes
-	for _, s := range w.kit.sides {
-		for at, x := range pd[s.column.Offset*l : (s.column.Offset+s.column.Len)*l] {
+	for _, s := range w.kit.Sides {
+		for at, x := range pd[s.Column.Offset*l : (s.Column.Offset+s.Column.Len)*l] {
 			if x != 0 {
-				lane, i, j := at%l, at/l/s.cols, at/l%s.cols
-				w.dot.sides[(s.at+i)*l+lane], w.dot.sides[(s.at+s.rows+j)*l+lane] = x, 1
+				lane, i, j := at%l, at/l/s.Cols, at/l%s.Cols
+				w.dot.sides[(s.At+i)*l+lane], w.dot.sides[(s.At+s.Rows+j)*l+lane] = x, 1
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func (w *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
 	w.t[0] = t
 	w.in[tapec.Primal][vec.Y] = y
 	w.out[tapec.Primal][vec.M] = m
-	w.value.Get(tapec.PartChoose).run(&w.in, &w.out)
+	w.value.Get(tapec.PartChoose).Run(&w.in, &w.out)
 	for i, k := range kept {
 		if k {
 			m[i] = now[i]

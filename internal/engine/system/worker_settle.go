@@ -50,7 +50,7 @@ func (w *Worker) cycleAt(f solvers.Firing, t float64, ym, dm []float64) *cycle {
 // motionAt returns how that state moves.
 func motionAt(w *Worker, f solvers.Firing, t float64, ym, dm []float64, way string) *orbit.Motion {
 	o := w.cycleAt(f, t, ym, dm)
-	return &orbit.Motion{Border: o.from, Width: w.kit.plan.width, Slopes: w.problem.slopes(o, way, w.lanes)}
+	return &orbit.Motion{Border: o.from, Width: w.kit.Plan.Width, Slopes: w.problem.slopes(o, way, w.lanes)}
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -209,12 +209,12 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	const most = 50
 	p, n := w.problem, len(y)
 	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
-		m := orbit.Motion{Border: o.from, Width: p.plan.width, Slopes: p.slopes(o, byComplex, 1)}
+		m := orbit.Motion{Border: o.from, Width: p.Plan.Width, Slopes: p.slopes(o, byComplex, 1)}
 		var moves []complex128 // of the active params
-		for _, name := range p.active {
+		for _, name := range p.Active {
 			from := w.model.Param(name).Offset
 			for k := range p.Column(name).Len {
-				moves = append(moves, w.vec[vec.P][from+k]-complex(p.Point.p[from+k], 0))
+				moves = append(moves, w.vec[vec.P][from+k]-complex(p.Point.P[from+k], 0))
 			}
 		}
 		m.Move(moves, t-complex(real(t), 0), y, d)
@@ -236,7 +236,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	}
 	if state == nil {
 		var err error
-		if state, err = p.settle(w.model.moment(f.Event), real(t), real0(y), real0(d)); err != nil {
+		if state, err = p.settle(w.model.Moment(f.Event), real(t), real0(y), real0(d)); err != nil {
 			panic("system: the run found a steady state: " + err.Error())
 		}
 	}
@@ -248,7 +248,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		z[i] = complex(x, 0)
 	}
 	size := p.Size()
-	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.places().Rows))
+	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.Places().Rows))
 	both := make([]float64, 2*n)
 	re, im := parts(y)
 	totals := [2][]float64{plan.Totals(re), plan.Totals(im)}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
@@ -14,11 +15,11 @@ import (
 
 // Counts implements sens.Objectives.
 func (w *Worker) Counts() (functionals, objectives int) {
-	return w.kit.layout.NF, len(w.problem.Rows)
+	return w.kit.Layout.NF, len(w.problem.Rows)
 }
 
 // site returns the part of s that reads at site.
-func site(s *tapec.Parts[*call], c *tapec.Compiled, at *sens.Site) *call {
+func site(s *tapec.Parts[*compiled.Call], c *tapec.Compiled, at *sens.Site) *compiled.Call {
 	switch at.Kind {
 	case sens.SiteInitial:
 		return s.Get(tapec.PartInitial)
@@ -93,31 +94,31 @@ func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
 		saved := w.in[tapec.Primal][vec.D]
 		w.enterSite(pt)
 		w.in[tapec.Primal][vec.D] = pt.Dp
-		w.out[tapec.Primal][vec.F] = w.functional[:w.kit.layout.NF]
-		c.run(&w.in, &w.out)
+		w.out[tapec.Primal][vec.F] = w.functional[:w.kit.Layout.NF]
+		c.Run(&w.in, &w.out)
 		w.in[tapec.Primal][vec.D] = saved
-		for i := range c.outs {
-			b := &c.outs[i]
-			k := w.model.FunctionalAt(b.lo)
+		for i := range c.Outs {
+			b := &c.Outs[i]
+			k := w.model.FunctionalAt(b.Lo)
 			f := &w.model.Compiled.Functionals[k]
 			if !w.reads(k, s) {
-				w.countFiring(f, b.lo, b.hi, s.Firing)
+				w.countFiring(f, b.Lo, b.Hi, s.Firing)
 				continue
 			}
 			if slot, ok := w.alone(f, s); ok {
 				w.seen[f.Offset]++ // for all slots
-				functionals[slot] += w.functional[b.lo]
-				if x := w.functional[b.lo]; x-x != 0 {
+				functionals[slot] += w.functional[b.Lo]
+				if x := w.functional[b.Lo]; x-x != 0 {
 					w.trace(c, i, slot, s)
 				}
 				continue
 			}
-			for j := b.lo; j < b.hi; j++ {
+			for j := b.Lo; j < b.Hi; j++ {
 				functionals[j] += w.functional[j]
 				if x := w.functional[j]; x-x != 0 {
 					w.trace(c, i, j, s)
 				}
-				if elem := selected(f, j-b.lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
+				if elem := selected(f, j-b.Lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
 					w.seen[j]++
 				}
 			}
@@ -183,7 +184,7 @@ func (w *Worker) markMissing(functionals []float64) {
 				if f.ByRow {
 					slot = f.Offset
 				}
-				if w.seen[slot] < w.model.visits[k] {
+				if w.seen[slot] < w.model.Visits[k] {
 					functionals[j] = math.NaN()
 					if l, outside := w.outside(k); outside {
 						w.problem.Notes.Lacks(j, l)
@@ -200,7 +201,7 @@ func (w *Worker) outside(k int) (l origin.Lack, found bool) {
 	for i, in := range w.model.Compiled.InstantList {
 		l.T = w.times.at[i]
 		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
-			slices.Contains(w.model.readAt(&in), k) {
+			slices.Contains(w.model.ReadAt(&in), k) {
 			return l, true
 		}
 	}
@@ -223,7 +224,7 @@ func (w *Worker) Values(functionals, psi []float64) {
 	}
 	w.in[tapec.Primal][vec.F] = functionals
 	w.out[tapec.Primal][vec.Psi] = w.psi
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
 	}
@@ -251,7 +252,7 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	w.in[tapec.Primal][vec.F] = w.functional[:len(functionals)]
 	w.in[tapec.Cotangent][vec.Psi] = seeds
 	w.out[tapec.Cotangent][vec.F] = fb
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 }
 
 // carrying tells which functionals have cotangents in some lane.
@@ -264,7 +265,7 @@ type carrying struct {
 func (w *Worker) carry(fb []float64) {
 	c := &w.carrying
 	if c.elements == nil {
-		c.elements = make([]bool, w.kit.layout.NF)
+		c.elements = make([]bool, w.kit.Layout.NF)
 	}
 	c.numbers = c.numbers[:0]
 	for j := range c.elements {
@@ -282,9 +283,9 @@ func (w *Worker) Pulls(s *sens.Site) bool {
 	case sens.SitePeak:
 		return slices.ContainsFunc(s.Peaks, func(p sens.Share) bool { return c.elements[p.Element] })
 	case sens.SiteEvent:
-		return w.carries(w.model.atEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
+		return w.carries(w.model.AtEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
 	case sens.SiteTime:
-		return w.carries(w.model.atTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
+		return w.carries(w.model.AtTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
 			slot, ok := w.alone(&w.model.Compiled.Functionals[k], s)
 			return !ok || c.elements[slot]
 		})
@@ -320,13 +321,13 @@ func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.Ym] = ypb, ymb
 	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.Dm] = dpb, dmb
 	w.out[tapec.Cotangent][vec.T] = tb
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
 }
 
 // maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
 // do not count this firing, and for those that have their peak at another site.
-func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 {
+func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
 		clear(masked)
@@ -337,18 +338,18 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 
 		}
 		return masked
 	}
-	if s.Kind != sens.SiteEvent || !w.model.someNth {
+	if s.Kind != sens.SiteEvent || !w.model.SomeNth {
 		return fb
 	}
 	masked := w.functional[:len(fb)]
-	for i := range c.ins {
-		b := &c.ins[i]
+	for i := range c.Ins {
+		b := &c.Ins[i]
 		switch {
-		case b.vary != tapec.Cotangent || b.vec != vec.F:
-		case w.reads(w.model.FunctionalAt(b.lo/w.lanes), s):
-			copy(masked[b.lo:b.hi], fb[b.lo:b.hi])
+		case b.Vary != tapec.Cotangent || b.Vec != vec.F:
+		case w.reads(w.model.FunctionalAt(b.Lo/w.lanes), s):
+			copy(masked[b.Lo:b.Hi], fb[b.Lo:b.Hi])
 		default:
-			clear(masked[b.lo:b.hi])
+			clear(masked[b.Lo:b.Hi])
 		}
 	}
 	return masked
@@ -371,7 +372,7 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 	if s.Kind == sens.SitePeak {
 		clear(w.functional) // what does not move is not written
 	}
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedDot
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
@@ -381,19 +382,19 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 		}
 		return
 	}
-	for i := range c.outs {
-		b := &c.outs[i]
-		k := w.model.FunctionalAt(b.lo / w.lanes)
+	for i := range c.Outs {
+		b := &c.Outs[i]
+		k := w.model.FunctionalAt(b.Lo / w.lanes)
 		if !w.reads(k, s) {
 			continue
 		}
 		if slot, ok := w.alone(&w.model.Compiled.Functionals[k], s); ok {
 			for l := range w.lanes {
-				fd[slot*w.lanes+l] += w.functional[b.lo+l]
+				fd[slot*w.lanes+l] += w.functional[b.Lo+l]
 			}
 			continue
 		}
-		for j := b.lo; j < b.hi; j++ {
+		for j := b.Lo; j < b.Hi; j++ {
 			fd[j] += w.functional[j]
 		}
 	}
@@ -410,7 +411,7 @@ func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	w.in[tapec.Tangent][vec.F] = fd
 	clear(w.psi) // rows without a derivative are not written
 	w.out[tapec.Tangent][vec.Psi] = w.psi
-	c.run(&w.in, &w.out)
+	c.Run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
 	}

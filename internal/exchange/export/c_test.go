@@ -104,7 +104,7 @@ func compareC(t *testing.T, name, text string, files fs.FS) (worst float64) {
 	}
 	point := m.NewPoint(nil, &list)
 	problem := system.NewProblem(m, point, nil, nil)
-	kit, err := problem.Kit(1, system.Values, false)
+	kit, err := problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"crypto/sha256"
@@ -18,21 +18,21 @@ import (
 type family struct {
 	mu       sync.Mutex
 	files    map[*source.File]uint64
-	contents map[*tape.Tape]digest // of tapes that were made here, which live as long as the family
+	contents map[*tape.Tape]Digest // of tapes that were made here, which live as long as the family
 	made     map[madeKey]any
 }
 
-type digest [sha256.Size]byte
+type Digest [sha256.Size]byte
 
 // madeKey says what was made of what: of one tape or two, with everything else that it depends on in words.
 type madeKey struct {
 	how  string
-	from [2]digest
+	from [2]Digest
 }
 
 func newFamily() *family {
 	return &family{
-		files: map[*source.File]uint64{}, contents: map[*tape.Tape]digest{}, made: map[madeKey]any{},
+		files: map[*source.File]uint64{}, contents: map[*tape.Tape]Digest{}, made: map[madeKey]any{},
 	}
 }
 
@@ -68,9 +68,9 @@ func shared[R any](f *family, how string, make func() (R, error), from ...*tape.
 }
 
 // digest returns a digest of all that t holds, the places in the text included: messages name them.
-func (f *family) digest(t *tape.Tape) digest {
+func (f *family) digest(t *tape.Tape) Digest {
 	if t == nil {
-		return digest{}
+		return Digest{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *family) file(s *source.File) uint64 {
 	return n
 }
 
-func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
+func digestOf(t *tape.Tape, file func(*source.File) uint64) (d Digest) {
 	w := hashing.New()
 	w.Text(t.Name)
 	w.Num(uint64(len(t.Inputs)))

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestRowsAreShared(t *testing.T) {
 	b.WriteString("objective J = nll()\n")
 	m := taskOf(t, b.String()).Model
 	read, copies := 0, map[*float64]bool{}
-	for _, row := range m.rows {
+	for _, row := range m.Rows {
 		if row != nil {
 			read++
 			copies[&row[0]] = true

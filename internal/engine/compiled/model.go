@@ -6,7 +6,7 @@
 //
 // It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
 // are the business of internal/engine/settings, internal/engine/explain and the root package.
-package system
+package compiled
 
 import (
 	"cmp"
@@ -30,26 +30,26 @@ type Model struct {
 	Checked  *model.Model
 	Compiled *tapec.Compiled
 
-	layout   *vec.Layout
-	programs *programs
+	Layout   *vec.Layout
+	Programs *programs
 	family   *family // what the model shares with its experiments; nil for nothing
 
 	reads      map[string]vec.Part // where the inputs of all tapes lie
 	functional []int               // per element of the functional vector: which functional it is of
-	rows       [][]float64         // per instant: the data row read there
-	atTimes    [][]int             // per group of instants: the functionals that are read there, in ascending order
-	atEvents   [][]int             // likewise per event
-	visits     []int               // per functional: at how many instants it is read
-	fixed      []bool              // per instant: its time depends on nothing
-	unmoved    []bool              // per instant: its time depends on no discrete
-	mass       *solvers.Mass       // nil without algebraic unknowns
-	someNth    bool                // some functional counts only one firing
-	atoms      atoms
+	Rows       [][]float64         // per instant: the data row read there
+	AtTimes    [][]int             // per group of instants: the functionals that are read there, in ascending order
+	AtEvents   [][]int             // likewise per event
+	Visits     []int               // per functional: at how many instants it is read
+	Fixed      []bool              // per instant: its time depends on nothing
+	Immovable  []bool              // per instant: its time depends on no discrete
+	Mass       *solvers.Mass       // nil without algebraic unknowns
+	SomeNth    bool                // some functional counts only one firing
+	Atoms      atoms
 
 	extended func() *extension
 
 	laws  *conserved
-	asked func() asked
+	Asked func() asked
 }
 
 // New compiles a checked model. It returns nil when it adds errors to list.
@@ -75,21 +75,21 @@ func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 	if list.HasErrors() {
 		return nil
 	}
-	m := &Model{Checked: checked, Compiled: compiled, layout: vec.NewLayout(compiled), family: f}
-	m.mass = newMass(m)
+	m := &Model{Checked: checked, Compiled: compiled, Layout: vec.NewLayout(compiled), family: f}
+	m.Mass = newMass(m)
 	var err error
-	if m.programs, err = newPrograms(m, list); err != nil {
+	if m.Programs, err = newPrograms(m, list); err != nil {
 		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
 		return nil
 	}
 	m.index()
 	list.Look()
-	if m.mass != nil && !m.determined(list) {
+	if m.Mass != nil && !m.determined(list) {
 		return nil
 	}
 	m.extended = sync.OnceValue(func() *extension { return extend(m) })
 	m.laws = &conserved{of: m}
-	m.asked = sync.OnceValue(m.asks)
+	m.Asked = sync.OnceValue(m.asks)
 	return m
 }
 
@@ -97,40 +97,40 @@ func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 func (m *Model) index() {
 	c := m.Compiled
 	m.reads = readInputs(m)
-	m.functional = make([]int, m.layout.NF)
+	m.functional = make([]int, m.Layout.NF)
 	for k := range c.Functionals {
 		f := &c.Functionals[k]
 		for j := range f.Shape.Size() {
 			m.functional[f.Offset+j] = k
 		}
-		m.someNth = m.someNth || f.Nth > 0
+		m.SomeNth = m.SomeNth || f.Nth > 0
 	}
-	m.atoms = atomsOf(c)
-	m.rows = make([][]float64, len(c.InstantList))
-	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
+	m.Atoms = atomsOf(c)
+	m.Rows = make([][]float64, len(c.InstantList))
+	m.Fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return !slices.ContainsFunc(m.Checked.Params, func(s *model.Symbol) bool {
 			return s.Still && tapec.Param.Called(s.Name).String() == name
 		})
 	})
-	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
+	m.Immovable = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return tapec.MustName(name).Role == tapec.Discrete
 	})
 	for _, t := range c.AtTimes {
-		m.atTimes = append(m.atTimes, m.readBy(t))
+		m.AtTimes = append(m.AtTimes, m.readBy(t))
 	}
 	for _, t := range c.AtEvents {
-		m.atEvents = append(m.atEvents, m.readBy(t))
+		m.AtEvents = append(m.AtEvents, m.readBy(t))
 	}
-	m.visits = make([]int, len(c.Functionals))
+	m.Visits = make([]int, len(c.Functionals))
 	tables := map[*model.Table][][]float64{} // observations of several columns read the same rows
 	for i, in := range c.InstantList {
-		for _, k := range m.readAt(&in) {
-			m.visits[k]++
-			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
+		for _, k := range m.ReadAt(&in) {
+			m.Visits[k]++
+			if t := c.Functionals[k].Table; t != nil && m.Rows[i] == nil {
 				if tables[t] == nil {
 					tables[t] = rowsOf(t)
 				}
-				m.rows[i] = tables[t][in.Row]
+				m.Rows[i] = tables[t][in.Row]
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func readInputs(m *Model) map[string]vec.Part {
 	reads := map[string]vec.Part{}
 	for _, t := range m.Compiled.Tapes() {
 		for _, in := range t.Inputs {
-			if at, ok := m.layout.Find(tapec.MustName(in.Name)); ok {
+			if at, ok := m.Layout.Find(tapec.MustName(in.Name)); ok {
 				reads[in.Name] = at
 			}
 		}
@@ -162,12 +162,12 @@ func rowsOf(t *model.Table) [][]float64 {
 	return rows
 }
 
-// readAt lists the functionals that are read at an instant.
-func (m *Model) readAt(in *tapec.Instant) []int {
+// ReadAt lists the functionals that are read at an instant.
+func (m *Model) ReadAt(in *tapec.Instant) []int {
 	if in.Kind != tapec.Site {
 		return nil
 	}
-	return m.atTimes[in.Group]
+	return m.AtTimes[in.Group]
 }
 
 // readBy lists the functionals that a tape reads, in ascending order; nil for no tape.
@@ -176,14 +176,14 @@ func (m *Model) readBy(t *tape.Tape) (list []int) {
 		return nil
 	}
 	for _, out := range t.Outputs {
-		list = append(list, m.FunctionalAt(m.layout.Part(tapec.MustName(out.Name)).Offset))
+		list = append(list, m.FunctionalAt(m.Layout.Part(tapec.MustName(out.Name)).Offset))
 	}
 	slices.Sort(list)
 	return list
 }
 
 // Unmoved reports whether no body moves the time of instant i: it depends on no discrete.
-func (m *Model) Unmoved(i int) bool { return m.unmoved[i] }
+func (m *Model) Unmoved(i int) bool { return m.Immovable[i] }
 
 // instantsWithout says of each instant whether its time depends on none of the inputs that on tells.
 func instantsWithout(t *tape.Tape, n int, on func(input string) bool) []bool {
@@ -211,10 +211,10 @@ func instantsWithout(t *tape.Tape, n int, on func(input string) bool) []bool {
 func (m *Model) FunctionalAt(offset int) int { return m.functional[offset] }
 
 // Param returns where a param, or a total of the experiments, lies among all of them.
-func (m *Model) Param(name string) vec.Place { return m.layout.Part(tapec.Param.Called(name)).Place() }
+func (m *Model) Param(name string) vec.Place { return m.Layout.Part(tapec.Param.Called(name)).Place() }
 
 // State returns where a state lies in the state vector.
-func (m *Model) State(name string) vec.Place { return m.layout.Part(tapec.State.Called(name)).Place() }
+func (m *Model) State(name string) vec.Place { return m.Layout.Part(tapec.State.Called(name)).Place() }
 
 // FunctionalSpan returns the place of the functional that holds element offset of the functional vector.
 func (m *Model) FunctionalSpan(offset int) source.Span {
@@ -234,18 +234,18 @@ func (m *Model) Outputs() int { return len(m.Compiled.Outputs.Outputs) }
 func (m *Model) Output(i int) (vec.Place, tape.Shape) {
 	outs := m.Compiled.Outputs
 	o := outs.Outputs[i]
-	return m.layout.Part(tapec.MustName(o.Name)).Place(), outs.Shape(o.Value)
+	return m.Layout.Part(tapec.MustName(o.Name)).Place(), outs.Shape(o.Value)
 }
 
 // States returns the number of elements of the state vector.
-func (m *Model) States() int { return m.layout.NY }
+func (m *Model) States() int { return m.Layout.NY }
 
 // Discretes returns the number of elements of the vector of discretes.
-func (m *Model) Discretes() int { return m.layout.ND }
+func (m *Model) Discretes() int { return m.Layout.ND }
 
 // StateName names element i of the state vector.
 func (m *Model) StateName(i int) string {
-	for k, p := range m.layout.States {
+	for k, p := range m.Layout.States {
 		if i < p.Offset+p.Len {
 			s := m.Checked.States[k]
 			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, i-p.Offset)
@@ -254,8 +254,8 @@ func (m *Model) StateName(i int) string {
 	return "state " + strconv.Itoa(i+1)
 }
 
-// modeName names the mode that holds element i of the mode vector.
-func (m *Model) modeName(i int) string {
+// ModeName names the mode that holds element i of the mode vector.
+func (m *Model) ModeName(i int) string {
 	for _, mode := range m.Compiled.Modes {
 		if n := mode.Shape.Size(); i >= mode.Offset && i < mode.Offset+n {
 			return ElementName(mode.Name, mode.Shape, i-mode.Offset)
@@ -266,3 +266,29 @@ func (m *Model) modeName(i int) string {
 
 // ElementName writes "u[2,5]" for element i, from 0 in row-major order, of an array, and name for a scalar.
 func ElementName(name string, shape []int, i int) string { return target.Element(name, shape, i) }
+
+// Load copies what t reads from the vectors to the inputs of its evaluator. It reports whether all
+// inputs are there. What is missing at the end of an input is zero, so that a one-hot vector of
+// firings need not be longer than its 1.
+func (m *Model) Load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values) bool {
+	for i := range t.Inputs {
+		if in := &t.Inputs[i]; !m.LoadInput(in, e.Value(tape.Value(i)), from) {
+			return false
+		}
+	}
+	return true
+}
+
+// LoadInput is load for one input.
+func (m *Model) LoadInput(in *tape.Input, to []float64, from *vec.Values) bool {
+	at, ok := m.reads[in.Name]
+	if !ok { // the tape is made of those of the model
+		at, ok = m.Layout.Find(tapec.MustName(in.Name))
+	}
+	if !ok || at.Vec == vec.Row && from[vec.Row] == nil || at.Offset > len(from[at.Vec]) {
+		return false
+	}
+	clear(to)
+	copy(to, from[at.Vec][at.Offset:])
+	return true
+}

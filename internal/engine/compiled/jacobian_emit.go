@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"cmp"
@@ -16,11 +16,11 @@ import (
 // EmitJacobian writes the Jacobian of the rates: its pattern, how its entries are made and what another way would
 // cost, where the entries of each output of its tape stand, and the tape.
 func (m *Model) EmitJacobian(w io.Writer) error {
-	made, err := m.programs.withJacobian(false)
+	made, err := m.Programs.WithJacobian(false)
 	if err != nil {
 		return err
 	}
-	j, l := made.made, made.layout
+	j, l := made.Made, made.Layout
 	var b strings.Builder
 	p := patternOf(j, l.NY)
 	rows, cols := l.NY+l.NQ, l.NY+1

@@ -1,10 +1,11 @@
-package system
+package compiled
 
 import (
 	"odes.dev/odes/internal/engine/edges"
 	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 )
 
 // Task is a model at a point, with what is asked of it. The workers of a run share it.
@@ -28,9 +29,9 @@ type Task struct {
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter
 
-	edges  *edges.Extended // of the rates, where Model is an extension; nil where not
-	active []string
-	plan   *plan // of the active params
+	Edges  *edges.Extended // of the rates, where Model is an extension; nil where not
+	Active []string
+	Plan   *plan // of the active params
 	// Notes are of the functionals of the last run.
 	Notes origin.Notes
 }
@@ -38,28 +39,28 @@ type Task struct {
 // NewTask returns the task of the objectives rows and peaks at pt, with no active params.
 func NewTask(m *Model, pt *Point, rows, peaks []int) Task {
 	return Task{
-		Model: m, Point: pt, Rows: rows, Peaks: peaks, plan: newPlan(m.layout, nil), CompileAfter: compileAfter,
+		Model: m, Point: pt, Rows: rows, Peaks: peaks, Plan: newPlan(m.Layout, nil), CompileAfter: compileAfter,
 	}
 }
 
 // Differentiate makes params active, in this order: derivatives by them are laid out one after the other.
 func (p *Task) Differentiate(active []string) {
-	p.active, p.plan = active, newPlan(p.Model.layout, active)
+	p.Active, p.Plan = active, newPlan(p.Model.Layout, active)
 }
 
 // Width returns the length of a row of derivatives by the active params.
-func (p *Task) Width() int { return p.plan.width }
+func (p *Task) Width() int { return p.Plan.Width }
 
 // Column returns where the derivatives by an active param stand in such a row.
-func (p *Task) Column(param string) vec.Place { return p.plan.column(param).Place() }
+func (p *Task) Column(param string) vec.Place { return p.Plan.column(param).Place() }
 
 // ActiveValues returns the values of the active params, laid out like such a row.
-func (p *Task) ActiveValues() []float64 { return activeOf(p, p.Point.p) }
+func (p *Task) ActiveValues() []float64 { return activeOf(p, p.Point.P) }
 
 // activeOf lays the active ones of all params out like a row of derivatives by them.
 func activeOf[T float64 | complex128](p *Task, all []T) []T {
-	out := make([]T, p.plan.width)
-	for _, name := range p.active {
+	out := make([]T, p.Plan.Width)
+	for _, name := range p.Active {
 		column, at := p.Column(name), p.Model.Param(name)
 		copy(out[column.Offset:column.Offset+column.Len], all[at.Offset:])
 	}
@@ -68,8 +69,8 @@ func activeOf[T float64 | complex128](p *Task, all []T) []T {
 
 // Size returns the lengths of the system's vectors.
 func (p *Task) Size() solvers.Size {
-	l := p.Model.layout
-	return solvers.Size{N: l.NY, Q: l.NQ, P: p.plan.width, D: l.ND, M: l.NM}
+	l := p.Model.Layout
+	return solvers.Size{N: l.NY, Q: l.NQ, P: p.Plan.Width, D: l.ND, M: l.NM}
 }
 
 // Variable is what one differentiates by: a param, or the initial value of a state. Its elements
@@ -93,7 +94,7 @@ func (p *Task) Fits(variables []Variable) bool {
 		}
 		n += v.Len
 	}
-	return n == p.plan.width
+	return n == p.Plan.Width
 }
 
 // Gatherer writes rows of the gradient by variables. Goroutines may share it.
@@ -147,17 +148,17 @@ func (p *Task) Directions(variables []Variable) func(v, totals []float64) (activ
 	for k, t := range m.Checked.Totals {
 		sums[k] = m.Param(t.Name)
 	}
-	columns, from := make([]vec.Place, len(p.active)), make([]vec.Place, len(p.active))
-	for i, name := range p.active {
+	columns, from := make([]vec.Place, len(p.Active)), make([]vec.Place, len(p.Active))
+	for i, name := range p.Active {
 		columns[i], from[i] = p.Column(name), m.Param(name)
 	}
 	return func(v, totals []float64) (active, initial []float64) {
-		moved := make([]float64, m.layout.NP)
+		moved := make([]float64, m.Layout.NP)
 		for i, x := range variables {
 			of := v[x.Offset : x.Offset+x.Len]
 			if x.Initial {
 				if initial == nil {
-					initial = make([]float64, m.layout.NY)
+					initial = make([]float64, m.Layout.NY)
 				}
 				copy(initial[places[i].Offset:], of)
 				continue
@@ -168,14 +169,14 @@ func (p *Task) Directions(variables []Variable) func(v, totals []float64) (activ
 			moved[at.Offset] = totals[k]
 		}
 		at := make([]complex128, len(moved))
-		for i, x := range p.Point.p {
+		for i, x := range p.Point.P {
 			at[i] = complex(x, float64(tiny*moved[i]))
 		}
-		follow(p.Point, at, func(i int, x complex128) {
+		Follow(p.Point, at, func(i int, x complex128) {
 			moved[i] += imag(x) / tiny
-			at[i] = complex(p.Point.p[i], float64(tiny*moved[i]))
+			at[i] = complex(p.Point.P[i], float64(tiny*moved[i]))
 		})
-		active = make([]float64, p.plan.width)
+		active = make([]float64, p.Plan.Width)
 		for i, to := range columns {
 			copy(active[to.Offset:to.Offset+to.Len], moved[from[i].Offset:])
 		}
@@ -188,12 +189,12 @@ func (p *Task) Directions(variables []Variable) func(v, totals []float64) (activ
 // extrapolated. totals are the values of the totals; nil leaves them.
 func (p *Task) Displaced(variables []Variable, dz, totals []complex128) (active, initial []complex128) {
 	m := p.Model
-	at := make([]complex128, m.layout.NP)
-	for i, x := range p.Point.p {
+	at := make([]complex128, m.Layout.NP)
+	for i, x := range p.Point.P {
 		at[i] = complex(x, 0)
 	}
 	own := make([]complex128, len(at))
-	initial = make([]complex128, m.layout.NY)
+	initial = make([]complex128, m.Layout.NY)
 	for _, x := range variables {
 		to, from := own, m.Param
 		if x.Initial {
@@ -207,9 +208,26 @@ func (p *Task) Displaced(variables []Variable, dz, totals []complex128) (active,
 	for i, d := range own {
 		at[i] += d
 	}
-	follow(p.Point, at, func(i int, x complex128) { at[i] = x + own[i] })
+	Follow(p.Point, at, func(i int, x complex128) { at[i] = x + own[i] })
 	for k, x := range totals {
 		at[m.Param(m.Checked.Totals[k].Name).Offset] = x
 	}
 	return activeOf(p, at), initial
+}
+
+// Watches reports whether what a part of the rates makes is under error control: a state, or an integral that counts.
+// readers are the outputs that depend on the part.
+func (p *Task) Watches(readers []tapec.Name) bool {
+	for _, n := range readers {
+		if n.Role != tapec.Integrand || p.Integrals == nil {
+			return true
+		}
+		at := p.Model.Layout.Part(n)
+		for _, i := range p.Integrals {
+			if k := p.Model.Layout.NY + i; k >= at.Offset && k < at.Offset+at.Len {
+				return true
+			}
+		}
+	}
+	return false
 }

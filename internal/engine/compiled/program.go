@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"fmt"
@@ -10,26 +10,26 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// program is a tape ready to run: compiled for a lane count, with the places
+// Program is a tape ready to run: compiled for a lane count, with the places
 // its inputs and outputs bind to. It is shared, and immutable but for whole steps, which are compiled later.
-type program struct {
-	code      *vm.Program
+type Program struct {
+	Code      *vm.Program
 	lanes     int
-	ins, outs []binding
+	Ins, Outs []Binding
 	links     []link
 	moves     []int                               // links to moving vectors
-	params    []int                               // links to the params
+	Params    []int                               // links to the params
 	written   [tapec.NumVariations][vec.Count]int // elements of outputs
-	tape      *tape.Tape
+	Tape      *tape.Tape
 	wholes    wholes // of rates
 }
 
-// binding ties an input or output of a program to elements [lo, hi) of a vector
+// Binding ties an input or output of a program to elements [lo, hi) of a vector
 // (already multiplied by the lanes).
-type binding struct {
-	vary   tapec.Variation
-	vec    vec.Vector
-	lo, hi int
+type Binding struct {
+	Vary   tapec.Variation
+	Vec    vec.Vector
+	Lo, Hi int
 	add    bool
 }
 
@@ -43,28 +43,28 @@ type link struct {
 
 // place returns where b lies, for the machine. A worker's parameters and what is
 // hoisted from them do not change.
-func (p *program) place(b binding, output bool) vm.Place {
-	l := link{output, b.vary, b.vec}
+func (p *Program) place(b Binding, output bool) vm.Place {
+	l := link{output, b.Vary, b.Vec}
 	i := slices.Index(p.links, l)
 	if i < 0 {
 		i = len(p.links)
 		p.links = append(p.links, l)
-		if moving[b.vary][b.vec] {
+		if moving[b.Vary][b.Vec] {
 			p.moves = append(p.moves, i)
 		}
-		if !output && b.vary == tapec.Primal && b.vec == vec.P {
-			p.params = append(p.params, i)
+		if !output && b.Vary == tapec.Primal && b.Vec == vec.P {
+			p.Params = append(p.Params, i)
 		}
 	}
-	steady := !output && b.vary == tapec.Primal && (b.vec == vec.P || b.vec == vec.C)
-	return vm.Place{Vector: i, Offset: b.lo, Constant: steady, Add: b.add}
+	steady := !output && b.Vary == tapec.Primal && (b.Vec == vec.P || b.Vec == vec.C)
+	return vm.Place{Vector: i, Offset: b.Lo, Constant: steady, Add: b.add}
 }
 
-// finder says where what a name binds to lies.
-type finder func(name tapec.Name) (vec.Part, bool)
+// Finder says where what a name binds to lies.
+type Finder func(name tapec.Name) (vec.Part, bool)
 
-// place reads a name and finds its place.
-func place(text string, find finder) (tapec.Name, vec.Part, error) {
+// FindPlace reads a name and finds its place.
+func FindPlace(text string, find Finder) (tapec.Name, vec.Part, error) {
 	name, err := tapec.ParseName(text)
 	if err != nil {
 		return name, vec.Part{}, err
@@ -76,17 +76,17 @@ func place(text string, find finder) (tapec.Name, vec.Part, error) {
 	return name, at, nil
 }
 
-// program compiles t. Outputs for which add reports true are accumulated into their place.
-func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vector) bool) (*program, error) {
+// Program compiles t. Outputs for which add reports true are accumulated into their place.
+func (f *family) Program(t *tape.Tape, find Finder, lanes int, add func(vec.Vector) bool) (*Program, error) {
 	if t == nil {
 		return nil, nil
 	}
 	t = singled(t)
-	p := &program{lanes: lanes, tape: t}
+	p := &Program{lanes: lanes, Tape: t}
 	ins, outs := make([]vm.Place, 0, len(t.Inputs)), make([]vm.Place, 0, len(t.Outputs))
-	p.ins, p.outs = make([]binding, 0, len(t.Inputs)), make([]binding, 0, len(t.Outputs))
+	p.Ins, p.Outs = make([]Binding, 0, len(t.Inputs)), make([]Binding, 0, len(t.Outputs))
 	for _, in := range t.Inputs {
-		name, at, err := place(in.Name, find)
+		name, at, err := FindPlace(in.Name, find)
 		if err != nil {
 			return nil, fmt.Errorf("input of tape %s: %w", t.Name, err)
 		}
@@ -95,8 +95,8 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vect
 			width = lanes
 		}
 		n := in.Shape.Size()
-		b := binding{name.Variation, at.Vec, at.Offset * width, (at.Offset + n) * width, false}
-		p.ins = append(p.ins, b)
+		b := Binding{name.Variation, at.Vec, at.Offset * width, (at.Offset + n) * width, false}
+		p.Ins = append(p.Ins, b)
 		ins = append(ins, p.place(b, false))
 	}
 	perLane := tape.PerLane(t)
@@ -105,7 +105,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vect
 		return tapec.VariationOf(o.Name) == tapec.CotangentTangent
 	})
 	for _, out := range t.Outputs {
-		name, at, err := place(out.Name, find)
+		name, at, err := FindPlace(out.Name, find)
 		if err != nil {
 			return nil, fmt.Errorf("output of tape %s: %w", t.Name, err)
 		}
@@ -117,7 +117,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vect
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
-		b := binding{
+		b := Binding{
 			vary, at.Vec, at.Offset * width, (at.Offset + n) * width,
 			add != nil && vary >= tapec.Cotangent && add(at.Vec),
 		}
@@ -125,18 +125,18 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vec.Vect
 			if perLane[out.Value] {
 				n *= lanes
 			}
-			b = binding{vary, at.Vec, at.Offset, at.Offset + n, false}
+			b = Binding{vary, at.Vec, at.Offset, at.Offset + n, false}
 		}
-		p.outs = append(p.outs, b)
-		p.written[b.vary][b.vec] += b.hi - b.lo
+		p.Outs = append(p.Outs, b)
+		p.written[b.Vary][b.Vec] += b.Hi - b.Lo
 		outs = append(outs, p.place(b, true))
 	}
-	return shared(f, f.placed(lanes, ins, outs), func() (*program, error) {
+	return shared(f, f.placed(lanes, ins, outs), func() (*Program, error) {
 		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
 		if err != nil {
 			return nil, fmt.Errorf("tape %s: %w", t.Name, err)
 		}
-		p.code = code
+		p.Code = code
 		return p, nil
 	}, t)
 }
@@ -160,31 +160,31 @@ func singled(t *tape.Tape) *tape.Tape {
 	return &one
 }
 
-// call is a program with a machine of its own.
-type call struct {
-	*program
-	machine *vm.Machine
-	bound   bool
+// Call is a program with a machine of its own.
+type Call struct {
+	*Program
+	Machine *vm.Machine
+	Bound   bool
 	in, out *vec.Frame   // of the last run
 	vectors []*[]float64 // of these frames, one for each link
 }
 
-func (p *program) call() *call {
+func (p *Program) Call() *Call {
 	if p == nil {
 		return nil
 	}
-	return &call{program: p, machine: p.code.NewMachine()}
+	return &Call{Program: p, Machine: p.Code.NewMachine()}
 }
 
-// refresh makes the machine reread inputs that its caller promised not to change.
-func (c *call) refresh() {
+// Refresh makes the machine reread inputs that its caller promised not to change.
+func (c *Call) Refresh() {
 	if c != nil {
-		c.machine.Refresh()
+		c.Machine.Refresh()
 	}
 }
 
-// run reads its inputs from in and writes its outputs to out.
-func (c *call) run(in, out *vec.Frame) {
+// Run reads its inputs from in and writes its outputs to out.
+func (c *Call) Run(in, out *vec.Frame) {
 	if c.in != in || c.out != out {
 		c.in, c.out, c.vectors = in, out, c.vectors[:0]
 		for _, l := range c.links {
@@ -196,9 +196,9 @@ func (c *call) run(in, out *vec.Frame) {
 		}
 	}
 	for i, v := range c.vectors {
-		c.machine.SetVector(i, *v)
+		c.Machine.SetVector(i, *v)
 	}
-	c.machine.Run()
+	c.Machine.Run()
 }
 
 // moving are the vectors that calls of the rates and their derivatives find in a new place each time.
@@ -210,36 +210,36 @@ var moving = [tapec.NumVariations][vec.Count]bool{
 	tapec.CotangentTangent: {vec.T: true, vec.Y: true, vec.K: true, vec.J: true},
 }
 
-// runMoved is run for calls in a row that change only the moving vectors. These must overlap no other
+// RunMoved is run for calls in a row that change only the moving vectors. These must overlap no other
 // memory.
-func (c *call) runMoved(in, out *vec.Frame) {
-	if !c.bound {
-		c.run(in, out)
-		c.bound = true
+func (c *Call) RunMoved(in, out *vec.Frame) {
+	if !c.Bound {
+		c.Run(in, out)
+		c.Bound = true
 		return
 	}
 	for _, i := range c.moves {
 		l := c.links[i]
 		if l.output {
-			c.machine.MoveVector(i, out[l.vary][l.vec])
+			c.Machine.MoveVector(i, out[l.vary][l.vec])
 		} else {
-			c.machine.MoveVector(i, in[l.vary][l.vec])
+			c.Machine.MoveVector(i, in[l.vary][l.vec])
 		}
 	}
-	c.machine.Run()
+	c.Machine.Run()
 }
 
-// runBound is run for calls in a row that change no vector's place.
-func (c *call) runBound(in, out *vec.Frame) {
-	if !c.bound {
-		c.run(in, out)
-		c.bound = true
+// RunBound is run for calls in a row that change no vector's place.
+func (c *Call) RunBound(in, out *vec.Frame) {
+	if !c.Bound {
+		c.Run(in, out)
+		c.Bound = true
 		return
 	}
-	c.machine.Run()
+	c.Machine.Run()
 }
 
-// covers reports whether the program writes every element of the first n of a vector's variation.
-func (p *program) covers(vary tapec.Variation, of vec.Vector, n int) bool {
+// Covers reports whether the program writes every element of the first n of a vector's variation.
+func (p *Program) Covers(vary tapec.Variation, of vec.Vector, n int) bool {
 	return p.written[vary][of] == n
 }

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"maps"
@@ -16,17 +16,17 @@ import (
 // programs are the tapes of a model and what has been compiled of them, by lane count and active
 // parameters. Goroutines may share them.
 type programs struct {
-	hoisted
-	withJacobian func(split bool) (*jacobian, error)
+	Hoisted
+	WithJacobian func(split bool) (*jacobian, error)
 	slopes       *tape.Tape // of the peaks, as time passes and the state moves; nil for none
-	bent         *bentGuards
-	clocks       *byTime // the margins of conditions of time alone; nil where all are affine
+	Bent         *BentGuards
+	Clocks       *ByTime // the margins of conditions of time alone; nil where all are affine
 
-	signals     *byTime // of the rates; nil for none
-	peakSignals *byTime // of the peaks; nil for none
-	// signalReaders are, for each signal of the rates, the rates that depend on it.
-	signalReaders       [][]tapec.Name
-	narrow, narrowPeaks *narrowParts // of the rates and of the peaks; nil for none
+	Signals     *ByTime // of the rates; nil for none
+	PeakSignals *ByTime // of the peaks; nil for none
+	// SignalReaders are, for each signal of the rates, the rates that depend on it.
+	SignalReaders       [][]tapec.Name
+	Narrow, NarrowPeaks *NarrowParts // of the rates and of the peaks; nil for none
 
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
@@ -37,7 +37,7 @@ type programs struct {
 // Mutate makes mutant replace every transpose that is compiled from now on; those that there are, are compiled again.
 // Tests make transposes wrong with it.
 func (m *Model) Mutate(mutant func(transpose *tape.Tape) *tape.Tape) {
-	p := m.programs
+	p := m.Programs
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mutant = mutant
@@ -52,8 +52,8 @@ type valueKey struct {
 
 // valuePrograms are those programs of a kit that a run without derivatives needs.
 type valuePrograms struct {
-	of     *tapec.Parts[*program]
-	slopes *program // of the peaks, of one lane; nil for none
+	of     *tapec.Parts[*Program]
+	slopes *Program // of the peaks, of one lane; nil for none
 }
 
 type kitKey struct {
@@ -66,34 +66,34 @@ type kitKey struct {
 	bound    float64
 }
 
-// hoisted are the tapes of a model.
-type hoisted struct {
-	layout *vec.Layout
+// Hoisted are the tapes of a model.
+type Hoisted struct {
+	Layout *vec.Layout
 	family *family
-	tapes  *tapec.Parts[*tape.Tape]
+	Tapes  *tapec.Parts[*tape.Tape]
 	// From these nothing is hoisted. There is a jacobian if tapes have one.
-	rates, jacobian *tape.Tape
+	Rates, Jacobian *tape.Tape
 }
 
 // Kit is everything needed to run a model with a lane count: programs of the
 // values, their transposes and their tangents.
 type Kit struct {
-	lanes             int
-	layout            *vec.Layout
-	family            *family
-	value, pull, push *tapec.Parts[*program]
+	Lanes             int
+	Layout            *vec.Layout
+	Family            *family
+	Value, Pull, Push *tapec.Parts[*Program]
 	// the transposes with their tangents, of tapes from which nothing is hoisted
-	second *tapec.Parts[*program]
-	moved  finder   // of push and second
-	slopes *program // of one lane; nil for none
+	Second *tapec.Parts[*Program]
+	Moved  Finder   // of push and second
+	Slopes *Program // of one lane; nil for none
 	peaks  peakGroups
 
-	kept   *keptStages // nil where no values of stages are kept for transposes
-	plan   *plan       // of the parameters' cotangents, or their order as tangents
-	shared *program    // the part of the rates' transpose that all sweeps share; nil for none
-	nW     int
-	sides  []sides // of the parameters whose tangents move one element at a time
-	nSides int
+	Kept   *KeptStages // nil where no values of stages are kept for transposes
+	Plan   *plan       // of the parameters' cotangents, or their order as tangents
+	Shared *Program    // the part of the rates' transpose that all sweeps share; nil for none
+	NW     int
+	Sides  []sides // of the parameters whose tangents move one element at a time
+	NSides int
 }
 
 func newPrograms(m *Model, list *diag.List) (*programs, error) {
@@ -105,39 +105,39 @@ func newPrograms(m *Model, list *diag.List) (*programs, error) {
 		return nil, err
 	}
 	p := &programs{
-		hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes,
+		Hoisted: hoistedFrom(m.family, c, m.Layout, nil), slopes: slopes,
 		kits: map[kitKey]*Kit{}, values: map[valueKey]valuePrograms{},
 	}
 	list.Look()
 	whole := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, false) })
 	parts := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, true) })
-	p.withJacobian = func(split bool) (*jacobian, error) {
+	p.WithJacobian = func(split bool) (*jacobian, error) {
 		if split {
 			return parts()
 		}
 		return whole()
 	}
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
-		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
+		p.Clocks = NewByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
 	}
-	p.bent = newBentGuards(c, m.layout)
+	p.Bent = newBentGuards(c, m.Layout)
 	list.Look()
 	even, rates := tapec.Even(c.Rates)
 	list.Look()
 	if t, readers := tapec.Signals(c.Rates, even); t != nil {
-		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name(), even, rates), readers
+		p.Signals, p.SignalReaders = NewByTime(t, tapec.SignalValues.Name(), even, rates), readers
 	}
 	if t, _ := tapec.Signals(c.Peaks, nil); t != nil {
-		p.peakSignals = newByTime(t, tapec.SignalValues.Name(), nil, nil)
+		p.PeakSignals = NewByTime(t, tapec.SignalValues.Name(), nil, nil)
 	}
 	list.Look()
-	p.narrow, p.narrowPeaks = newNarrowParts(c.Rates, even), newNarrowParts(c.Peaks, nil)
+	p.Narrow, p.NarrowPeaks = newNarrowParts(c.Rates, even), newNarrowParts(c.Peaks, nil)
 	return p, nil
 }
 
 // hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
-func hoistedFrom(f *family, c *tapec.Compiled, l *vec.Layout, jacobian *tape.Tape) hoisted {
+func hoistedFrom(f *family, c *tapec.Compiled, l *vec.Layout, jacobian *tape.Tape) Hoisted {
 	hoist := func() (tapec.Hoisting, error) { return tapec.Hoist(c.Rates, jacobian), nil }
 	h, _ := shared(f, "hoist", hoist, c.Rates, jacobian)
 	l.NC = l.Outputs(h.Once, vec.C)
@@ -147,7 +147,7 @@ func hoistedFrom(f *family, c *tapec.Compiled, l *vec.Layout, jacobian *tape.Tap
 	tapes.Set(tapec.PartSegmentWork, h.Segment)
 	tapes.Set(tapec.PartRates, h.Rates)
 	tapes.Set(tapec.PartJacobian, h.Jacobian)
-	return hoisted{layout: l, family: f, tapes: tapes, rates: c.Rates, jacobian: jacobian}
+	return Hoisted{Layout: l, family: f, Tapes: tapes, Rates: c.Rates, Jacobian: jacobian}
 }
 
 // Direction says which derivatives a Kit holds.
@@ -166,22 +166,22 @@ const (
 // sides say where two unit vectors lie. Their outer product is the tangent of a matrix that moves at
 // one element.
 type sides struct {
-	column     vec.Part // of the matrix among the tangents of parameters
-	rows, cols int
-	at         int // rows, then cols
+	Column     vec.Part // of the matrix among the tangents of parameters
+	Rows, Cols int
+	At         int // rows, then cols
 }
 
 // Kit returns the programs of the problem for that many lanes. many tells that several sweeps over one
 // run will follow each other.
 func (p *Task) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
-	return p.Model.programs.kit(p.kitWith(lanes, dir, many))
+	return p.Model.Programs.kit(p.kitWith(lanes, dir, many))
 }
 
 // Begin makes what Kit will be asked for in a goroutine, if that takes long. Whoever asks waits for it, and is told
 // what is against it. The problem may change meanwhile.
 func (p *Task) Begin(lanes int, dir Direction, many bool) {
-	programs, with := p.Model.programs, p.kitWith(lanes, dir, many)
-	if len(programs.rates.Instrs) <= longRates {
+	programs, with := p.Model.Programs, p.kitWith(lanes, dir, many)
+	if len(programs.Rates.Instrs) <= longRates {
 		return
 	}
 	go func() {
@@ -191,7 +191,7 @@ func (p *Task) Begin(lanes int, dir Direction, many bool) {
 }
 
 func (p *Task) kitWith(lanes int, dir Direction, many bool) kitWith {
-	active := p.active
+	active := p.Active
 	switch dir {
 	case Values:
 		active = nil
@@ -203,7 +203,7 @@ func (p *Task) kitWith(lanes int, dir Direction, many bool) kitWith {
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
 func (p *Task) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
-	return p.Model.programs.kit(kitWith{lanes, p.active, Pull, many, p.Jacobian, p.Split, bound})
+	return p.Model.Programs.kit(kitWith{lanes, p.Active, Pull, many, p.Jacobian, p.Split, bound})
 }
 
 // kitWith says what a kit is for: see Kit and Bounded.
@@ -228,21 +228,21 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	if k := p.kits[key]; k != nil {
 		return k, memory.Ask(k.bytes())
 	}
-	if err := memory.Ask(p.layout.Bytes(w.lanes)); err != nil {
+	if err := memory.Ask(p.Layout.Bytes(w.lanes)); err != nil {
 		return nil, err
 	}
-	h := &p.hoisted
+	h := &p.Hoisted
 	if w.jacobian {
-		j, err := p.withJacobian(w.split)
+		j, err := p.WithJacobian(w.split)
 		if err != nil {
 			return nil, err
 		}
-		h = &j.hoisted
+		h = &j.Hoisted
 	}
-	k := &Kit{lanes: w.lanes, layout: h.layout, family: h.family, plan: newPlan(h.layout, w.active)}
+	k := &Kit{Lanes: w.lanes, Layout: h.Layout, Family: h.family, Plan: newPlan(h.Layout, w.active)}
 	of := valueKey{w.lanes, w.jacobian, w.split}
 	made, found := p.values[of] // with one objective, the run and its transpose both have one lane
-	values := alongside(!found && len(h.rates.Instrs) > longRates, func() (err error) {
+	values := alongside(!found && len(h.Rates.Instrs) > longRates, func() (err error) {
 		if !found {
 			made, err = p.valuesOf(h, w.lanes)
 		}
@@ -253,9 +253,9 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	case Pull:
 		err = k.transposed(h, p.mutant, w)
 	case Push, PushElements:
-		err = k.tangents(h.tapes, w.active, w.dir == PushElements)
+		err = k.tangents(h.Tapes, w.active, w.dir == PushElements)
 	case PushPull:
-		if err = k.tangents(h.tapes, w.active, false); err == nil {
+		if err = k.tangents(h.Tapes, w.active, false); err == nil {
 			err = k.secondOrder(h, w.active)
 		}
 	}
@@ -265,17 +265,17 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.value, k.slopes = made.of, made.slopes
+	k.Value, k.Slopes = made.of, made.slopes
 	p.values[of], p.kits[key] = made, k
 	return k, memory.Ask(k.bytes())
 }
 
 // valuesOf makes the programs of values of the tapes of h.
-func (p *programs) valuesOf(h *hoisted, lanes int) (made valuePrograms, err error) {
-	if made.of, err = h.family.compile(h.tapes, h.layout.Find, lanes, nil); err != nil {
+func (p *programs) valuesOf(h *Hoisted, lanes int) (made valuePrograms, err error) {
+	if made.of, err = h.family.compile(h.Tapes, h.Layout.Find, lanes, nil); err != nil {
 		return made, err
 	}
-	made.slopes, err = h.family.program(p.slopes, h.layout.Find, 1, nil)
+	made.slopes, err = h.family.Program(p.slopes, h.Layout.Find, 1, nil)
 	return made, err
 }
 
@@ -307,14 +307,14 @@ func alongside(apart bool, f func() error) (wait func() error) {
 
 // bytes returns about how much memory a worker and its method take.
 func (k *Kit) bytes() float64 {
-	n := k.layout.Bytes(k.lanes)
-	for _, parts := range []*tapec.Parts[*program]{k.value, k.pull, k.push, k.second} {
+	n := k.Layout.Bytes(k.Lanes)
+	for _, parts := range []*tapec.Parts[*Program]{k.Value, k.Pull, k.Push, k.Second} {
 		if parts == nil {
 			continue
 		}
 		for _, p := range parts.All() {
 			if p != nil {
-				n += float64(p.code.Stats().Bytes)
+				n += float64(p.Code.Stats().Bytes)
 			}
 		}
 	}
@@ -323,10 +323,10 @@ func (k *Kit) bytes() float64 {
 
 // compile makes programs of tapes.
 func (f *family) compile(
-	tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vec.Vector) bool,
-) (*tapec.Parts[*program], error) {
-	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*program, error) {
-		return f.program(t, find, lanes, add)
+	tapes *tapec.Parts[*tape.Tape], find Finder, lanes int, add func(vec.Vector) bool,
+) (*tapec.Parts[*Program], error) {
+	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*Program, error) {
+		return f.Program(t, find, lanes, add)
 	})
 }
 
@@ -360,7 +360,7 @@ func guarded(p tapec.Part) bool {
 // become shorter.
 func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements bool) error {
 	places := map[tapec.Name]vec.Part{}
-	push, err := k.family.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	push, err := k.Family.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		t, err := d.push(t)
 		if t == nil || err != nil || !elements {
 			return t, err
@@ -376,8 +376,8 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 	if err != nil {
 		return err
 	}
-	k.moved = k.find(places, k.plan.moved())
-	k.push, err = k.family.compile(push, k.moved, k.lanes, nil)
+	k.Moved = k.find(places, k.Plan.moved())
+	k.Push, err = k.Family.compile(push, k.Moved, k.Lanes, nil)
 	return err
 }
 
@@ -391,26 +391,26 @@ func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]vec.Pa
 		v, _ := t.Input(name.String())
 		return t.Shape(v).Size()
 	}
-	s := sides{k.plan.column(tapec.MustName(tangent).Of), length(row), length(column), k.nSides}
-	places[row] = vec.Part{Vec: vec.Sides, Offset: s.at, Len: s.rows}
-	places[column] = vec.Part{Vec: vec.Sides, Offset: s.at + s.rows, Len: s.cols}
-	k.sides = append(k.sides, s)
-	k.nSides += s.rows + s.cols
+	s := sides{k.Plan.column(tapec.MustName(tangent).Of), length(row), length(column), k.NSides}
+	places[row] = vec.Part{Vec: vec.Sides, Offset: s.At, Len: s.Rows}
+	places[column] = vec.Part{Vec: vec.Sides, Offset: s.At + s.Rows, Len: s.Cols}
+	k.Sides = append(k.Sides, s)
+	k.NSides += s.Rows + s.Cols
 }
 
 // secondOrder makes k.second. Nothing is hoisted: the work that depends on parameters alone is done at
 // every stage.
-func (k *Kit) secondOrder(h *hoisted, active []string) error {
-	all := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
-	all.Set(tapec.PartRates, h.rates)
-	all.Set(tapec.PartJacobian, h.jacobian)
-	second, err := k.family.derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+func (k *Kit) secondOrder(h *Hoisted, active []string) error {
+	all := h.Tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
+	all.Set(tapec.PartRates, h.Rates)
+	all.Set(tapec.PartJacobian, h.Jacobian)
+	second, err := k.Family.derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		return d.second(t, guarded(p))
 	})
 	if err != nil {
 		return err
 	}
-	k.second, err = k.transposes(second, k.moved)
+	k.Second, err = k.transposes(second, k.Moved)
 	return err
 }
 
@@ -421,12 +421,12 @@ var atStages = []tapec.Part{
 
 // transposes compiles transposes. They add to the cotangents that they write, with two exceptions:
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
-func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
-	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*program, error) {
+func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find Finder) (*tapec.Parts[*Program], error) {
+	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*Program, error) {
 		if slices.Contains(atStages, at.Part) {
-			return k.family.program(t, find, k.lanes, addsAtStage)
+			return k.Family.Program(t, find, k.Lanes, addsAtStage)
 		}
-		return k.family.program(t, find, k.lanes, func(v vec.Vector) bool { return v != vec.F })
+		return k.Family.Program(t, find, k.Lanes, func(v vec.Vector) bool { return v != vec.F })
 	})
 }
 
@@ -434,12 +434,12 @@ func addsAtStage(v vec.Vector) bool { return v != vec.Y && v != vec.T }
 
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
-func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with kitWith) error {
+func (k *Kit) transposed(h *Hoisted, mutant func(*tape.Tape) *tape.Tape, with kitWith) error {
 	derive := func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		d.bound = with.bound
 		return d.pull(t, guarded(p))
 	}
-	pull, err := k.family.derived(h.tapes, with.active, derive)
+	pull, err := k.Family.derived(h.Tapes, with.active, derive)
 	if err != nil {
 		return err
 	}
@@ -456,14 +456,14 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 			return n.Variation == tapec.Cotangent && n.Role == tapec.Param
 		}))
 		pull.Set(tapec.PartRates, rates)
-		places = k.plan.defers(list, k.lanes)
+		places = k.Plan.defers(list, k.Lanes)
 		if shared != nil {
 			for _, o := range shared.Outputs {
 				n := shared.Shape(o.Value).Size()
-				places[tapec.MustName(o.Name)] = vec.Part{Vec: vec.W, Offset: k.nW, Len: n}
-				k.nW += n
+				places[tapec.MustName(o.Name)] = vec.Part{Vec: vec.W, Offset: k.NW, Len: n}
+				k.NW += n
 			}
-			if k.shared, err = k.family.program(shared, k.find(places, nil), 1, nil); err != nil {
+			if k.Shared, err = k.Family.Program(shared, k.find(places, nil), 1, nil); err != nil {
 				return err
 			}
 		}
@@ -480,17 +480,17 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 			}
 		}
 	}
-	find := k.find(places, k.plan.gather(pull, with.active))
+	find := k.find(places, k.Plan.gather(pull, with.active))
 	rates := pull.Get(tapec.PartRates)
-	if k.pull, err = k.transposes(pull, find); err != nil || with.many || rates == nil {
+	if k.Pull, err = k.transposes(pull, find); err != nil || with.many || rates == nil {
 		return err // many sweeps share their work already, and run beside each other
 	}
-	return k.keepStages(h.tapes.Get(tapec.PartRates), rates, places, find)
+	return k.keepStages(h.Tapes.Get(tapec.PartRates), rates, places, find)
 }
 
 // find is the layout's finder, but for names that only this kit has, in places, and for derivatives
 // by params, which lie where moved says.
-func (k *Kit) find(places, moved map[tapec.Name]vec.Part) finder {
+func (k *Kit) find(places, moved map[tapec.Name]vec.Part) Finder {
 	return func(name tapec.Name) (vec.Part, bool) {
 		if at, ok := places[name]; ok {
 			return at, true
@@ -499,6 +499,6 @@ func (k *Kit) find(places, moved map[tapec.Name]vec.Part) finder {
 			at, ok := moved[name.Primal()]
 			return at, ok
 		}
-		return k.layout.Find(name)
+		return k.Layout.Find(name)
 	}
 }

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"maps"
@@ -30,13 +30,13 @@ type Override struct {
 // defaults.
 type Point struct {
 	model   *Model
-	p       []float64
+	P       []float64
 	cutP    map[*model.Symbol]bool   // params set from outside: their default does not count
 	cutE    map[*model.Symbol][]bool // single elements set from outside; the others follow their default
-	cut     []bool                   // per state element: initial value set from outside
-	initial []float64                // [N]; read where cut
-	moved   map[int]float64          // initial values of states that runs begin beside their own; nil for none
-	version int                      // counts changes, so that workers redo what they hoisted
+	Cut     []bool                   // per state element: initial value set from outside
+	Initial []float64                // [N]; read where cut
+	Moved   map[int]float64          // initial values of states that runs begin beside their own; nil for none
+	Version int                      // counts changes, so that workers redo what they hoisted
 }
 
 // NewPoint computes the parameters: overrides, and where there are none, defaults in the order of
@@ -44,10 +44,10 @@ type Point struct {
 func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 	pt := &Point{
 		model: m,
-		p:     make([]float64, m.layout.NP),
+		P:     make([]float64, m.Layout.NP),
 		cutP:  map[*model.Symbol]bool{},
 		cutE:  map[*model.Symbol][]bool{},
-		cut:   make([]bool, m.layout.NY), initial: make([]float64, m.layout.NY),
+		Cut:   make([]bool, m.Layout.NY), Initial: make([]float64, m.Layout.NY),
 	}
 	for _, o := range set {
 		pt.assign(o, l)
@@ -66,7 +66,7 @@ func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 		if c, ok := s.Value.(*model.Const); d == nil && ok {
 			value = c.Data
 		} else if d != nil {
-			value = evaluateDefault(m, d, pt.p)
+			value = evaluateDefault(m, d, pt.P)
 		} else {
 			l.Errorf(CodeOverride, s.Span, "param %q has no value; give it one here or with --set %s=…", s.Name, s.Name)
 			missing = true
@@ -74,13 +74,13 @@ func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 		}
 		to := pt.Param(s.Name)
 		for k := range to {
-			if pt.follows(s, k) {
+			if pt.Follows(s, k) {
 				to[k] = value[min(k, len(value)-1)]
 			}
 		}
 	}
 	if !missing {
-		follow(pt, pt.p, func(i int, x float64) { pt.p[i] = x })
+		Follow(pt, pt.P, func(i int, x float64) { pt.P[i] = x })
 	}
 	return pt
 }
@@ -88,7 +88,7 @@ func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 // Param returns the values of a param, row-major: a view.
 func (pt *Point) Param(name string) []float64 {
 	at := pt.model.Param(name)
-	return pt.p[at.Offset : at.Offset+at.Len]
+	return pt.P[at.Offset : at.Offset+at.Len]
 }
 
 // SetTotal sets the value of total k of the experiments.
@@ -106,7 +106,7 @@ func (pt *Point) Move(to *Point) (cut []string) {
 			continue
 		}
 		for k := range d.Param.Type.Shape.Size() {
-			if pt.follows(d.Param, k) && !to.follows(d.Param, k) {
+			if pt.Follows(d.Param, k) && !to.Follows(d.Param, k) {
 				cut = append(cut, d.Param.Name)
 				break
 			}
@@ -115,11 +115,11 @@ func (pt *Point) Move(to *Point) (cut []string) {
 	if cut != nil {
 		return cut
 	}
-	copy(pt.p, to.p)
-	copy(pt.cut, to.cut)
-	copy(pt.initial, to.initial)
+	copy(pt.P, to.P)
+	copy(pt.Cut, to.Cut)
+	copy(pt.Initial, to.Initial)
 	maps.Copy(pt.cutP, to.cutP)
-	pt.version++
+	pt.Version++
 	return nil
 }
 
@@ -145,11 +145,11 @@ func (pt *Point) cutFrom(s *model.Symbol, from, n int) {
 	pt.cutP[s] = !slices.Contains(pt.cutE[s], false)
 }
 
-// follows reports whether element k of s has the value of its default.
-func (pt *Point) follows(s *model.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
+// Follows reports whether element k of s has the value of its default.
+func (pt *Point) Follows(s *model.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
 
-// followsOthers reports whether the default of s uses other params and is in force, at least for some of its elements.
-func (pt *Point) followsOthers(s *model.Symbol) bool {
+// FollowsOthers reports whether the default of s uses other params and is in force, at least for some of its elements.
+func (pt *Point) FollowsOthers(s *model.Symbol) bool {
 	return !pt.cutP[s] && slices.ContainsFunc(pt.model.Compiled.Defaults, func(d tapec.Default) bool {
 		return d.Param == s && usesOthers(&d)
 	})
@@ -164,9 +164,9 @@ func (pt *Point) assign(o Override, l *diag.List) {
 		return
 	}
 	m := pt.model
-	list, what, vec, place := m.Checked.Params, "param", pt.p, m.Param
+	list, what, vec, place := m.Checked.Params, "param", pt.P, m.Param
 	if t.Initial {
-		list, what, vec, place = m.Checked.States, "state", pt.initial, m.State
+		list, what, vec, place = m.Checked.States, "state", pt.Initial, m.State
 	}
 	i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
 	if i < 0 {
@@ -205,7 +205,7 @@ func (pt *Point) assign(o Override, l *diag.List) {
 		return
 	}
 	for k := range n {
-		pt.cut[at+k] = true
+		pt.Cut[at+k] = true
 	}
 }
 
@@ -244,27 +244,27 @@ type Move struct {
 // Shift moves elements of variables, with all that follows them, until back is called. What Set has cut from its
 // default stays cut, and nothing else is.
 func (pt *Point) Shift(list []Move) (back func()) {
-	kept, own := slices.Clone(pt.p), map[int]float64{}
-	pt.moved = map[int]float64{}
+	kept, own := slices.Clone(pt.P), map[int]float64{}
+	pt.Moved = map[int]float64{}
 	for _, m := range list {
 		if m.Of.Initial {
-			pt.moved[pt.model.State(m.Of.Name).Offset+m.Element] = m.By
+			pt.Moved[pt.model.State(m.Of.Name).Offset+m.Element] = m.By
 			continue
 		}
 		i := pt.model.Param(m.Of.Name).Offset + m.Element
 		own[i] = m.By
-		pt.p[i] += m.By
+		pt.P[i] += m.By
 	}
-	follow(pt, pt.p, func(i int, v float64) {
-		if pt.p[i] = v; own[i] != 0 {
-			pt.p[i] += own[i]
+	Follow(pt, pt.P, func(i int, v float64) {
+		if pt.P[i] = v; own[i] != 0 {
+			pt.P[i] += own[i]
 		}
 	})
-	pt.version++
+	pt.Version++
 	return func() {
-		pt.moved = nil
-		copy(pt.p, kept)
-		pt.version++
+		pt.Moved = nil
+		copy(pt.P, kept)
+		pt.Version++
 	}
 }
 
@@ -275,7 +275,7 @@ func (pt *Point) FailedAsserts() []int {
 		return nil
 	}
 	e := tape.NewEvaluator[float64](t)
-	pt.model.load(t, e, &vec.Values{vec.P: pt.p})
+	pt.model.Load(t, e, &vec.Values{vec.P: pt.P})
 	e.Run()
 	var failed []int
 	for i, ok := range e.Output(tapec.Holds.Name().String()) {
@@ -303,9 +303,9 @@ func (pt *Point) Setter(names []string) *Setter {
 	for _, name := range names {
 		t, ok := target.Parse(name)
 		subs, numbers := t.Index()
-		list, vec, place := m.Checked.Params, pt.p, m.Param
+		list, vec, place := m.Checked.Params, pt.P, m.Param
 		if t.Initial {
-			list, vec, place = m.Checked.States, pt.initial, m.State
+			list, vec, place = m.Checked.States, pt.Initial, m.State
 		}
 		i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
 		if !ok || !numbers || i < 0 {
@@ -330,17 +330,17 @@ func (pt *Point) Setter(names []string) *Setter {
 // Set writes the value of the k-th name.
 func (s *Setter) Set(k int, x float64) {
 	*s.to[k] = x
-	s.point.version++
+	s.point.Version++
 }
 
 // Values returns all values of pt, appended to list.
 func (pt *Point) Values(list []float64) []float64 {
-	return append(append(list, pt.p...), pt.initial...)
+	return append(append(list, pt.P...), pt.Initial...)
 }
 
 // SetValues sets all values.
 func (pt *Point) SetValues(list []float64) {
-	copy(pt.p, list)
-	copy(pt.initial, list[len(pt.p):])
-	pt.version++
+	copy(pt.P, list)
+	copy(pt.Initial, list[len(pt.P):])
+	pt.Version++
 }

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"errors"
@@ -32,11 +32,11 @@ func newMass(m *Model) *solvers.Mass {
 			rows, cols, values = append(rows, int32(at+x.Rows[e])), append(cols, int32(at+x.Cols[e])), append(values, v)
 		}
 	}
-	for i := m.differential(); i < m.layout.NY; i++ {
+	for i := m.differential(); i < m.Layout.NY; i++ {
 		unknowns = append(unknowns, int32(i))
 	}
 	slices.Sort(unknowns)
-	return solvers.NewMass(m.layout.NY, unknowns, rows, cols, values)
+	return solvers.NewMass(m.Layout.NY, unknowns, rows, cols, values)
 }
 
 // differential returns the number of elements of the states that have rates. Those of the unknowns come after them.
@@ -49,15 +49,15 @@ func (m *Model) differential() int {
 }
 
 // Algebraic reports whether the model has algebraic unknowns.
-func (m *Model) Algebraic() bool { return m.mass != nil }
+func (m *Model) Algebraic() bool { return m.Mass != nil }
 
 // Combined reports whether combinations of equations are algebraic, by a mass matrix, or rates of unknowns stand in
 // others: then the unknowns are not functions of the other states.
-func (m *Model) Combined() bool { return m.mass != nil && len(m.mass.Values) > 0 }
+func (m *Model) Combined() bool { return m.Mass != nil && len(m.Mass.Values) > 0 }
 
-// equationsOf returns the outputs of the rates that say how a state moves: its rate or, of an unknown, all algebraic
+// EquationsOf returns the outputs of the rates that say how a state moves: its rate or, of an unknown, all algebraic
 // equations.
-func (m *Model) equationsOf(state string) (list []tapec.Name) {
+func (m *Model) EquationsOf(state string) (list []tapec.Name) {
 	for _, s := range m.Checked.Differential() {
 		if s.Name == state {
 			return []tapec.Name{tapec.Rate.Called(state)}
@@ -73,7 +73,7 @@ func (m *Model) equationsOf(state string) (list []tapec.Name) {
 // algebraic one, "0 = … in line 12". It returns "" for a row without a place.
 func (m *Model) Equation(row int) (at source.Span, name string) {
 	if n := m.differential(); row < n {
-		for k, p := range m.layout.States {
+		for k, p := range m.Layout.States {
 			if row < p.Offset+p.Len {
 				return m.Checked.Rates[k].Span(), m.StateName(row) + "'"
 			}
@@ -102,26 +102,26 @@ func (m *Model) Equation(row int) (at source.Span, name string) {
 // The equations and unknowns that it names are the over- and the underdetermined part of the decomposition of A. L.
 // Dulmage and N. S. Mendelsohn (Canadian Journal of Mathematics 10 (1958) 517–534).
 func (m *Model) determined(list *diag.List) bool {
-	j, err := m.programs.withJacobian(false)
+	j, err := m.Programs.WithJacobian(false)
 	if err != nil {
 		list.Errorf(tapec.CodeUnavailable, m.Checked.Time.Span, "%v", err)
 		return false
 	}
 	index := map[int32]int{}
-	for k, i := range m.mass.Unknowns {
+	for k, i := range m.Mass.Unknowns {
 		index[i] = k
 	}
 	coupled := map[int32][]int32{} // by state: the unknowns whose columns its row of M has entries in
-	for e, i := range m.mass.Rows {
-		coupled[i] = append(coupled[i], m.mass.Cols[e])
+	for e, i := range m.Mass.Rows {
+		coupled[i] = append(coupled[i], m.Mass.Cols[e])
 	}
 	var rows, cols []int
-	for e, row := range j.made.Rows {
+	for e, row := range j.Made.Rows {
 		r, ok := index[row]
 		if !ok {
 			continue
 		}
-		col := j.made.Cols[e]
+		col := j.Made.Cols[e]
 		for _, c := range append([]int32{col}, coupled[col]...) {
 			if k, ok := index[c]; ok {
 				rows, cols = append(rows, r), append(cols, k)
@@ -129,7 +129,7 @@ func (m *Model) determined(list *diag.List) bool {
 		}
 	}
 	short := func(rows, cols []int) []int {
-		p, _ := linalg.NewPattern(len(m.mass.Unknowns), rows, cols)
+		p, _ := linalg.NewPattern(len(m.Mass.Unknowns), rows, cols)
 		var singular *linalg.SingularError
 		if _, err := linalg.Analyze(p, linalg.Options{}); errors.As(err, &singular) && singular.Structural {
 			return singular.Cols
@@ -143,18 +143,18 @@ func (m *Model) determined(list *diag.List) bool {
 	equations := short(cols, rows)
 	var names, lines []string
 	for _, i := range unknowns {
-		names = append(names, m.StateName(int(m.mass.Unknowns[i])))
+		names = append(names, m.StateName(int(m.Mass.Unknowns[i])))
 	}
 	for _, i := range equations {
-		_, name := m.Equation(int(m.mass.Unknowns[i]))
+		_, name := m.Equation(int(m.Mass.Unknowns[i]))
 		lines = append(lines, name)
 	}
-	at, _ := m.Equation(int(m.mass.Unknowns[equations[0]]))
+	at, _ := m.Equation(int(m.Mass.Unknowns[equations[0]]))
 	d := list.Errorf(CodeIndex, at, "the algebraic equations do not determine %s: %s", diag.SomeAnd(names),
 		m.shortage(unknowns, equations, rows, cols, lines))
 	for _, s := range m.Checked.States {
 		if slices.ContainsFunc(unknowns, func(i int) bool {
-			p, at := m.State(s.Name), int(m.mass.Unknowns[i])
+			p, at := m.State(s.Name), int(m.Mass.Unknowns[i])
 			return at >= p.Offset && at < p.Offset+p.Len
 		}) {
 			d.Relate(s.Span, "%q is declared here", s.Name)
@@ -214,21 +214,21 @@ func times(n int) string {
 // differentiations returns how often some of the equations must be differentiated by time, as far as the places of
 // entries tell, until an unknown appears among those given; 0 if it never does.
 func (m *Model) differentiations(unknowns, equations []int) int {
-	j, _ := m.programs.withJacobian(false)
-	n, unknown := m.layout.NY, map[int]int{}
-	for k, i := range m.mass.Unknowns {
+	j, _ := m.Programs.WithJacobian(false)
+	n, unknown := m.Layout.NY, map[int]int{}
+	for k, i := range m.Mass.Unknowns {
 		unknown[int(i)] = k
 	}
 	reads := make([][]int, n)
-	for e, row := range j.made.Rows {
-		if c := int(j.made.Cols[e]); int(row) < n && c < n {
+	for e, row := range j.Made.Rows {
+		if c := int(j.Made.Cols[e]); int(row) < n && c < n {
 			reads[row] = append(reads[row], c)
 		}
 	}
 	reached := map[int]bool{} // states
 	var next []int
 	for _, i := range equations {
-		next = append(next, reads[m.mass.Unknowns[i]]...)
+		next = append(next, reads[m.Mass.Unknowns[i]]...)
 	}
 	for depth := 1; len(next) > 0; depth++ {
 		var rates []int

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 // A param whose default uses others follows them. Whatever moves params must go along these links, and it
 // does so in this file only: forwards with values (follow), and backwards with derivatives (Chain).
 
-// follow evaluates the defaults that use other params, in the order of their dependencies, at p, which
+// Follow evaluates the defaults that use other params, in the order of their dependencies, at p, which
 // holds all params. It calls set with the index in p and the value of every element that no override
 // cuts from its default. set may change p.
-func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
+func Follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
 	m := pt.model
 	for i := range m.Compiled.Defaults {
 		d := &m.Compiled.Defaults[i]
@@ -23,7 +23,7 @@ func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
 		}
 		at, value := m.Param(d.Param.Name), evaluateDefault(m, d, p)
 		for k := range at.Len {
-			if pt.follows(d.Param, k) {
+			if pt.Follows(d.Param, k) {
 				set(at.Offset+k, value[min(k, len(value)-1)])
 			}
 		}
@@ -37,7 +37,7 @@ func usesOthers(d *tapec.Default) bool { return len(d.Tape.Inputs) > 0 }
 func evaluateDefault[T float64 | complex128](m *Model, d *tapec.Default, p []T) []T {
 	e := tape.NewEvaluator[T](d.Tape)
 	for _, in := range d.Tape.Inputs {
-		copy(e.Input(in.Name), p[m.layout.Part(tapec.MustName(in.Name)).Offset:])
+		copy(e.Input(in.Name), p[m.Layout.Part(tapec.MustName(in.Name)).Offset:])
 	}
 	e.Run()
 	return e.Output(tapec.Param.Called(d.Param.Name).String())
@@ -101,7 +101,7 @@ type used struct {
 // Chain returns the chain of the problem's active params. With second it can also take tangents along
 // (PullPush).
 func (p *Task) Chain(second bool) (*Chain, error) {
-	m, pt, columns := p.Model, p.Point, p.plan.columns
+	m, pt, columns := p.Model, p.Point, p.Plan.Columns
 	c := &Chain{point: pt}
 	for _, d := range slices.Backward(m.Compiled.Defaults) { // first what nothing else uses
 		name := tapec.Param.Called(d.Param.Name).String()
@@ -126,7 +126,7 @@ func (p *Task) Chain(second bool) (*Chain, error) {
 		}
 		for _, in := range transpose.Inputs {
 			if n := tapec.MustName(in.Name); n.Variation == tapec.Primal {
-				l.params = append(l.params, used{in.Name, m.layout.Part(n)})
+				l.params = append(l.params, used{in.Name, m.Layout.Part(n)})
 			}
 		}
 		l.eval = tape.NewEvaluator[float64](transpose)
@@ -173,7 +173,7 @@ func (c *Chain) PullPush(dot, bar, barDot []float64) {
 // at reads the values of params.
 func (l *follower) at(pt *Point) {
 	for _, p := range l.params {
-		copy(l.eval.Input(p.name), pt.p[p.at.Offset:p.at.Offset+p.at.Len])
+		copy(l.eval.Input(p.name), pt.P[p.at.Offset:p.at.Offset+p.at.Len])
 	}
 }
 

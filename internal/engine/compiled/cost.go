@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import "odes.dev/odes/tapec"
 
@@ -22,21 +22,21 @@ const (
 // AdjointCost estimates the nanoseconds that sweeps with the transposes of k take for one stage of a
 // step. It counts in programs and reads no clock, so that it is the same on every machine.
 func (p *Task) AdjointCost(k *Kit, sweeps int) float64 {
-	l := p.Model.layout
+	l := p.Model.Layout
 	at := backStage
-	if n := l.NY + l.NQ; n > smallEval || n*k.lanes > smallPull {
+	if n := l.NY + l.NQ; n > SmallEval || n*k.Lanes > SmallPull {
 		at += backLarge
 	}
-	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) +
-		float64(deferred*k.plan.cost(k.lanes)) + p.onceAStep(cost(k.pull.Get(tapec.PartJacobian), backInstr, backFlop))
-	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
+	at += cost(k.Pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.Lanes)) +
+		float64(deferred*k.Plan.cost(k.Lanes)) + p.onceAStep(cost(k.Pull.Get(tapec.PartJacobian), backInstr, backFlop))
+	return float64(float64(sweeps)*at) + cost(k.Shared, backInstr, backFlop)
 }
 
 // Prices returns what the rates and their Jacobian take, by counting; see solvers.Priced.
 func (k *Kit) Prices() (rates, jacobian float64) {
 	const call = 20
-	rates = call + cost(k.value.Get(tapec.PartRates), forthInstr, forthFlop)
-	if j := k.value.Get(tapec.PartJacobian); j != nil {
+	rates = call + cost(k.Value.Get(tapec.PartRates), forthInstr, forthFlop)
+	if j := k.Value.Get(tapec.PartJacobian); j != nil {
 		jacobian = call + cost(j, forthInstr, forthFlop)
 	}
 	return rates, jacobian
@@ -45,8 +45,8 @@ func (k *Kit) Prices() (rates, jacobian float64) {
 // TangentCost estimates the nanoseconds that sweeps with the tangents of k take for one stage of a
 // step, by counting.
 func (p *Task) TangentCost(k *Kit, sweeps int) float64 {
-	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) +
-		float64(forthSum*p.sums(k.lanes)) + p.onceAStep(cost(k.push.Get(tapec.PartJacobian), forthInstr, forthFlop))
+	at := forthStage + float64(forthLane*float64(k.Lanes)) + cost(k.Push.Get(tapec.PartRates), forthInstr, forthFlop) +
+		float64(forthSum*p.sums(k.Lanes)) + p.onceAStep(cost(k.Push.Get(tapec.PartJacobian), forthInstr, forthFlop))
 	return float64(float64(sweeps) * at)
 }
 
@@ -56,15 +56,15 @@ func (p *Task) onceAStep(cost float64) float64 { return cost / float64(max(p.Ste
 // sums estimates the operations of the method's own sums at a stage: on average they run over half of
 // the stages.
 func (p *Task) sums(lanes int) float64 {
-	return float64(2 * (p.StepStages + 2) * p.Model.layout.NY * lanes)
+	return float64(2 * (p.StepStages + 2) * p.Model.Layout.NY * lanes)
 }
 
 // cost estimates what a program takes.
-func cost(p *program, instr, flop float64) float64 {
+func cost(p *Program, instr, flop float64) float64 {
 	if p == nil {
 		return 0
 	}
-	s := p.code.Stats()
+	s := p.Code.Stats()
 	return float64(instr*float64(s.Instructions)) + float64(flop*float64(s.Flops))
 }
 
@@ -76,3 +76,10 @@ func (p *plan) cost(lanes int) float64 {
 	}
 	return n
 }
+
+// Binding the vectors of a small model costs more than running its calls: they are copied to memory that stays bound.
+// These are the largest vectors for which that pays.
+const (
+	SmallEval = 16
+	SmallPull = 32
+)

@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"math"
@@ -14,13 +14,13 @@ import (
 // matrices are outer products, one for each stage of every step: their factors are recorded, and the
 // products of many stages are computed at once.
 type plan struct {
-	columns  map[string]vec.Part // of the active params: their places in a row
-	width    int                 // of a row
+	Columns  map[string]vec.Part // of the active params: their places in a row
+	Width    int                 // of a row
 	direct   []direct
 	gathered int // elements of all direct ones
 	deferred []deferral
 	empty    []vec.Part // columns that nothing is written to
-	record   int        // doubles that the factors of one stage take
+	Record   int        // doubles that the factors of one stage take
 	capacity int        // stages noted before the products are done
 }
 
@@ -45,18 +45,18 @@ const leastDeferred = 16
 
 // newPlan orders the active parameters as they are given.
 func newPlan(l *vec.Layout, active []string) *plan {
-	p := &plan{columns: map[string]vec.Part{}}
+	p := &plan{Columns: map[string]vec.Part{}}
 	for _, name := range active {
 		at := l.Part(tapec.Param.Called(name))
-		p.columns[name] = vec.Part{Vec: vec.P, Offset: p.width, Len: at.Len}
-		p.width += at.Len
+		p.Columns[name] = vec.Part{Vec: vec.P, Offset: p.Width, Len: at.Len}
+		p.Width += at.Len
 	}
 	return p
 }
 
 // column returns the place of an active param in a row.
 func (p *plan) column(param string) vec.Part {
-	at, ok := p.columns[param]
+	at, ok := p.Columns[param]
 	if !ok {
 		panic("system: param " + param + " is not active")
 	}
@@ -66,7 +66,7 @@ func (p *plan) column(param string) vec.Part {
 // moved returns where the tangents of the active params stand: in a row, or in a tangent of one.
 func (p *plan) moved() map[tapec.Name]vec.Part {
 	places := map[tapec.Name]vec.Part{}
-	for name, at := range p.columns {
+	for name, at := range p.Columns {
 		places[tapec.Param.Called(name)] = at
 	}
 	return places
@@ -93,7 +93,7 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 		if !made[param.Bar().String()] {
 			continue
 		}
-		column := p.columns[name]
+		column := p.Columns[name]
 		parts[param] = vec.Part{Vec: vec.P, Offset: p.gathered, Len: column.Len}
 		p.direct = append(p.direct, direct{p.gathered, column.Len, column.Offset, written[column.Offset]})
 		p.gathered += column.Len
@@ -101,7 +101,7 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 	for _, d := range p.direct {
 		written[d.column] = true
 	}
-	for _, c := range p.columns {
+	for _, c := range p.Columns {
 		if !written[c.Offset] {
 			p.empty = append(p.empty, c)
 		}
@@ -117,9 +117,9 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]vec.Part 
 		if at, ok := places[name]; ok {
 			return at.Offset
 		}
-		places[name] = vec.Part{Vec: vec.Factors, Offset: p.record, Len: n}
-		p.record += n
-		return p.record - n
+		places[name] = vec.Part{Vec: vec.Factors, Offset: p.Record, Len: n}
+		p.Record += n
+		return p.Record - n
 	}
 	for i, d := range list {
 		left, right := d.Rows, d.Cols
@@ -134,17 +134,17 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]vec.Part 
 			first: len(p.deferred) == 0 || list[i-1].Output != d.Output, // those of one output stand together
 		})
 	}
-	if p.record > 0 { // the records of a flush should stay in the second-level cache
-		p.capacity = min(max(1_200_000/(8*p.record), 24), 96)
+	if p.Record > 0 { // the records of a flush should stay in the second-level cache
+		p.capacity = min(max(1_200_000/(8*p.Record), 24), 96)
 	}
 	return places
 }
 
-// ledger holds the sums and recorded factors of one worker, laid out by a plan.
-type ledger struct {
+// Ledger holds the sums and recorded factors of one worker, laid out by a plan.
+type Ledger struct {
 	*plan
 	lanes   int
-	sums    []float64   // [gathered·L]
+	Sums    []float64   // [gathered·L]
 	rows    [][]float64 // of the gradient, per lane
 	runs    []rowRun    // of those
 	records []float64   // [capacity][record]
@@ -156,10 +156,10 @@ type ledger struct {
 	lane    []float64
 }
 
-func newLedger(p *plan, lanes int) *ledger {
-	b := &ledger{
-		plan: p, lanes: lanes, sums: make([]float64, p.gathered*lanes),
-		records: make([]float64, p.capacity*p.record),
+func NewLedger(p *plan, lanes int) *Ledger {
+	b := &Ledger{
+		plan: p, lanes: lanes, Sums: make([]float64, p.gathered*lanes),
+		records: make([]float64, p.capacity*p.Record),
 	}
 	for _, d := range p.deferred {
 		cols := d.cols
@@ -201,30 +201,30 @@ func distance(a, b []float64) int {
 	return d
 }
 
-// begin starts a sweep that ends in rows.
-func (b *ledger) begin(rows [][]float64) {
+// Begin starts a sweep that ends in rows.
+func (b *Ledger) Begin(rows [][]float64) {
 	b.rows, b.noted, b.flushed, b.finite, b.bound = rows, 0, false, true, 0
 	b.runs = appendRuns(b.runs[:0], rows)
-	clear(b.sums)
+	clear(b.Sums)
 }
 
-// next returns room for the factors of one stage.
-func (b *ledger) next() []float64 {
-	if b.record == 0 {
+// Next returns room for the factors of one stage.
+func (b *Ledger) Next() []float64 {
+	if b.Record == 0 {
 		return nil
 	}
 	if b.noted == b.capacity {
 		b.flush()
 	}
 	b.noted++
-	return b.records[(b.noted-1)*b.record : b.noted*b.record]
+	return b.records[(b.noted-1)*b.Record : b.noted*b.Record]
 }
 
 // flush adds the recorded products to the rows, by one product of matrices per lane. Each element
 // starts from its stored value and adds the stages in the order in which they were recorded, so that
 // results do not depend on the capacity.
-func (b *ledger) flush() {
-	if noted := b.records[:b.noted*b.record]; b.flushed || len(noted) > b.width*b.lanes {
+func (b *Ledger) flush() {
+	if noted := b.records[:b.noted*b.Record]; b.flushed || len(noted) > b.Width*b.lanes {
 		b.bound = math.Inf(1) // the rows are fewer numbers
 	} else {
 		b.bound = float64(float64(len(b.deferred)) * simd.Dot(noted, noted)) // 2|xy| ≤ x² + y²
@@ -232,10 +232,10 @@ func (b *ledger) flush() {
 	for i := range b.deferred {
 		d := &b.deferred[i]
 		add := b.flushed || !d.first
-		u := simd.Update{Rows: d.rows, Cols: d.cols, Inner: b.noted, Lanes: 1, RowG: d.cols, StepY: b.record}
+		u := simd.Update{Rows: d.rows, Cols: d.cols, Inner: b.noted, Lanes: 1, RowG: d.cols, StepY: b.Record}
 		packed := b.packed[:simd.PanelsSize(b.noted, d.cols)]
 		if d.laneLeft && b.noted > 0 {
-			simd.PackPanels(packed, b.records[d.right:], b.noted, d.cols, b.record, false)
+			simd.PackPanels(packed, b.records[d.right:], b.noted, d.cols, b.Record, false)
 		}
 		if d.laneLeft {
 			u.RowY = b.lanes
@@ -251,7 +251,7 @@ func (b *ledger) flush() {
 				continue
 			}
 			for k := range b.noted {
-				from := b.records[k*b.record+d.right:]
+				from := b.records[k*b.Record+d.right:]
 				for j := range d.cols {
 					b.lane[k*d.cols+j] = from[j*b.lanes+l]
 				}
@@ -266,8 +266,8 @@ func (b *ledger) flush() {
 	b.flushed, b.noted = true, 0
 }
 
-// finish completes the rows.
-func (b *ledger) finish() {
+// Finish completes the rows.
+func (b *Ledger) Finish() {
 	if len(b.deferred) > 0 {
 		b.flush()
 	}
@@ -276,7 +276,7 @@ func (b *ledger) finish() {
 			if row == nil {
 				continue
 			}
-			to, from := row[d.column:d.column+d.len], b.sums[d.at*b.lanes:]
+			to, from := row[d.column:d.column+d.len], b.Sums[d.at*b.lanes:]
 			if b.lanes == 1 && !d.also {
 				copy(to, from)
 				sum := simd.Sum(to)
@@ -302,5 +302,5 @@ func (b *ledger) finish() {
 	}
 }
 
-// sound reports whether the completed rows are known to hold finite numbers only, without a look at them.
-func (b *ledger) sound() bool { return b.finite && b.bound < 1e300 }
+// Sound reports whether the completed rows are known to hold finite numbers only, without a look at them.
+func (b *Ledger) Sound() bool { return b.finite && b.bound < 1e300 }

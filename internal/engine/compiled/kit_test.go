@@ -1,4 +1,4 @@
-package system
+package compiled
 
 import (
 	"fmt"
@@ -45,15 +45,15 @@ func TestKitsShareValues(t *testing.T) {
 		return k
 	}
 	run := kit(1, Values)
-	if kit(1, Pull).value != run.value || kit(1, Push).value != run.value {
+	if kit(1, Pull).Value != run.Value || kit(1, Push).Value != run.Value {
 		t.Error("kits of one lane have values of their own")
 	}
-	if kit(2, Pull).value == run.value {
+	if kit(2, Pull).Value == run.Value {
 		t.Error("kits of one and of two lanes have the same values")
 	}
 	p.Jacobian = true
 	stiff := kit(1, Values)
-	if stiff.value == run.value || kit(1, Pull).value != stiff.value {
+	if stiff.Value == run.Value || kit(1, Pull).Value != stiff.Value {
 		t.Error("programs with the Jacobian and without it are not told apart")
 	}
 }
@@ -71,8 +71,8 @@ func TestPanicInKit(t *testing.T) {
 	}
 	b.WriteString("objective J = final(x1)\n")
 	p := taskOf(t, b.String())
-	programs := p.Model.programs
-	if got := len(programs.rates.Instrs); got <= longRates {
+	programs := p.Model.Programs
+	if got := len(programs.Rates.Instrs); got <= longRates {
 		t.Fatalf("%d instructions", got)
 	}
 	const fault = "a fault"
@@ -106,7 +106,7 @@ func TestPanicInKit(t *testing.T) {
 	p.Begin(1, Pull, false)
 	alone()
 	p.Model.Mutate(nil)
-	if k, err := p.Kit(1, Pull, false); err != nil || k.value == nil || k.pull == nil {
+	if k, err := p.Kit(1, Pull, false); err != nil || k.Value == nil || k.Pull == nil {
 		t.Errorf("%v, %v", k, err)
 	}
 }
