@@ -123,3 +123,19 @@ func EventElems(indices []*model.Index) int {
 	}
 	return n
 }
+
+// peaksRead reports whether element i of the modes is read by what is to be largest.
+func (p *Task) peaksRead(i int) bool {
+	t := p.Model.Compiled.Peaks
+	if t == nil || len(p.Peaks) == 0 {
+		return false
+	}
+	_, reads := t.Input(p.Model.ModeAt(i).String())
+	return reads
+}
+
+// PeaksSee reports whether guard i decides about a mode that is read by what is to be largest.
+func (p *Task) PeaksSee(i int) bool {
+	g := p.Model.Compiled.GuardList[i]
+	return g.Event < 0 && p.peaksRead(g.Mode)
+}

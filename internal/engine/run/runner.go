@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
@@ -59,7 +60,7 @@ type tools struct {
 	reader     solvers.Reader
 	guards     []solvers.Guard
 	chain      *compiled.Chain
-	kinks      *system.Kinks
+	kinks      *onesided.Kinks
 	search     *compiled.Derivatives // why some are not finite; nil until one was not
 }
 
@@ -249,7 +250,7 @@ func (r *Runner) prepareForward() (err error) {
 	r.worker = r.spread(r.problem.Worker(forward), 1, 1)
 	r.guards, r.observer = r.worker.Guards(), nil
 	r.happened = trust.Happenings{}
-	r.kinks = r.problem.Kinks()
+	r.kinks = onesided.NewKinks(&r.problem.Task)
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
 		return err
 	}
@@ -543,7 +544,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 }
 
 // markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
-func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
+func markKinks(r *Runner, out *trust.Result, kinks []onesided.Fold) {
 	if out.Kinked = nil; len(kinks) == 0 {
 		return
 	}
@@ -560,7 +561,7 @@ func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that.
-func (r *Runner) addSides(out *trust.Result, folds []system.Fold) {
+func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 	if len(folds) > 0 || out.Unseen() { // zeros may be none
 		r.foldsOf(out, folds)
 	}
@@ -578,7 +579,7 @@ func (r *Runner) addSides(out *trust.Result, folds []system.Fold) {
 }
 
 // foldsOf does so for the folds of the run itself.
-func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
+func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns

@@ -67,6 +67,12 @@ func (w *Worker) NextSwitch(t, limit float64) float64 {
 	return w.clock.next(t, limit)
 }
 
+// ClockMargins returns the margins of the conditions at t, until the next call.
+func (w *Worker) ClockMargins(t float64) []float64 {
+	w.clock.at(t, &w.clock.mid)
+	return w.clock.mid.margins
+}
+
 func (c *clock) at(t float64, s *clockSample) {
 	w := c.worker
 	s.t, w.t[0] = t, t

@@ -40,6 +40,7 @@ func (s *serving) begin(w *Worker, p *Problem) {
 // again. What one worker does for many problems, the processor has at hand.
 func Serve(w, of *Worker) {
 	w.identity = of.own
+	w.Separator.Serve(&w.problem.Task)
 	p := w.problem.Point.P
 	w.in[tapec.Primal][vec.P], w.out[tapec.Primal][vec.P] = p, p
 	w.version = -1

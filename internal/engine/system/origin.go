@@ -61,7 +61,9 @@ func (w *Worker) evaluator(c *compiled.Call) *tape.Evaluator[float64] {
 
 // OutputOf returns which output element i of all outputs belongs to.
 func (w *Worker) OutputOf(i int) int {
-	return slices.IndexFunc(w.value.Get(tapec.PartOutputs).Outs, func(b compiled.Binding) bool { return b.Lo <= i && i < b.Hi })
+	return slices.IndexFunc(w.value.Get(tapec.PartOutputs).Outs, func(b compiled.Binding) bool {
+		return b.Lo <= i && i < b.Hi
+	})
 }
 
 // OutputOrigin returns where output i at (t, y, d) has its first number from that is not finite.

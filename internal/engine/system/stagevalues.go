@@ -30,8 +30,8 @@ const (
 	looksBack  = 64       // stages among which one is looked for: steps that were rejected have some, too
 )
 
-// NewStageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there are
-// none worth keeping.
+// NewStageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there
+// are none worth keeping.
 func NewStageValues(k *compiled.Kit, limit int64) *StageValues {
 	if k.Kept == nil {
 		return nil

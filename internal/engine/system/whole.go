@@ -70,7 +70,9 @@ func newWhole(k *compiled.Kit, form *solvers.Arithmetic, back bool) *compiled.Wh
 }
 
 // programOf compiles the tape that m has made into out.
-func programOf(k *compiled.Kit, out *compiled.WholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *compiled.WholeProgram {
+func programOf(
+	k *compiled.Kit, out *compiled.WholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int,
+) *compiled.WholeProgram {
 	p, err := k.Family.Program(t, m.find(k.Layout.Find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well

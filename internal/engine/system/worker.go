@@ -5,10 +5,10 @@ import (
 
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -43,7 +43,7 @@ type Worker struct {
 	small   smallVectors
 	clock   *clock // nil for none
 
-	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
+	onesided.Separator
 
 	watching
 
@@ -63,8 +63,6 @@ type Worker struct {
 	seen       []int     // per element of the functional vector: how often it was read this run
 	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
 	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
-
-	met map[uint64]int // how often atoms have met in this run; nil for never
 
 	edging
 	workerTimes
@@ -169,6 +167,7 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
 	w.watching = newWatching(w)
+	w.Separator = onesided.NewSeparator(m, &p.Task, w)
 	return w
 }
 

@@ -18,7 +18,7 @@ func (w *Worker) Guards() []solvers.Guard {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way, Instant: g.Instant,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.ReadsUnknowns(i),
-			Seen: w.peaksSee(i), Piece: g.Piece,
+			Seen: w.problem.PeaksSee(i), Piece: g.Piece,
 		}
 		switch {
 		case g.Event >= 0:
@@ -31,21 +31,11 @@ func (w *Worker) Guards() []solvers.Guard {
 	return list
 }
 
-// peaksRead reports whether element i of the modes is read by what is to be largest.
-func (w *Worker) peaksRead(i int) bool {
-	t := w.model.Compiled.Peaks
-	if t == nil || len(w.problem.Peaks) == 0 {
-		return false
-	}
-	_, reads := t.Input(w.model.ModeAt(i).String())
-	return reads
-}
+// Modes returns those that were entered last.
+func (w *Worker) Modes() []float64 { return w.in[tapec.Primal][vec.M] }
 
-// peaksSee reports whether guard i decides about a mode that is read by what is to be largest.
-func (w *Worker) peaksSee(i int) bool {
-	g := w.model.Compiled.GuardList[i]
-	return g.Event < 0 && w.peaksRead(g.Mode)
-}
+// Repeat moves times of events that repeat to those of a run that begins with a state that does.
+func (w *Worker) Repeat(times []float64) { w.flights.Repeat(times) }
 
 // GuardValues implements solvers.System.
 func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {

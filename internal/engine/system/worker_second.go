@@ -30,7 +30,9 @@ type SecondWorker struct {
 // SecondWorker returns a worker for second derivatives of the problem with the programs of k.
 func (p *Problem) SecondWorker(k *compiled.Kit) *SecondWorker {
 	w := &SecondWorker{Worker: p.Worker(k)}
-	calls, _ := tapec.Transform(k.Second, func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return p.Call(), nil })
+	calls, _ := tapec.Transform(k.Second, func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) {
+		return p.Call(), nil
+	})
 	w.second = *calls
 	l, c := p.Model.Layout, p.Model.Compiled
 	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.Lanes) }

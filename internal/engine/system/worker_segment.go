@@ -13,7 +13,7 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 	if w.keeping != nil {
 		w.keeping.begin()
 	}
-	clear(w.met)
+	w.Separator.Begin()
 	w.watching.begin()
 	w.t[0], w.started = t0, t0
 	w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = y, d

@@ -1,4 +1,4 @@
-package system
+package onesided
 
 import (
 	"math"
@@ -24,9 +24,9 @@ import (
 const often = 8
 
 // OneSided implements solvers.Separator.
-func (w *Worker) OneSided(j *solvers.Junction) (which [2]string, some bool) {
+func (w *Separator) OneSided(j *solvers.Junction) (which [2]string, some bool) {
 	a := &w.model.Atoms
-	if a.Most+j.Bounds < 2 || w.problem.Width() == 0 && len(w.problem.Free) == 0 {
+	if a.Most+j.Bounds < 2 || w.task.Width() == 0 && len(w.task.Free) == 0 {
 		return which, false
 	}
 	near := w.nearAtoms(j)
@@ -95,7 +95,7 @@ type named struct {
 // activeParams lists the params that derivatives are taken by, but for those that follow others.
 func (m *miniature) activeParams() (list []named) {
 	for _, s := range m.model.Checked.Params {
-		if _, active := m.problem.Plan.Columns[s.Name]; active && !m.problem.Point.FollowsOthers(s) {
+		if _, active := m.task.Plan.Columns[s.Name]; active && !m.task.Point.FollowsOthers(s) {
 			list = append(list, named{s.Name, m.model.Param(s.Name)})
 		}
 	}
@@ -111,15 +111,15 @@ func (m *miniature) moves(way int) bool {
 func (m *miniature) alone(param int) bool { return m.folds(&direction{param: param, state: -1}) }
 
 // nearAtoms tells which atoms change at a junction, in the modes before it or in those behind it.
-func (w *Worker) nearAtoms(j *solvers.Junction) []bool {
+func (w *Separator) nearAtoms(j *solvers.Junction) []bool {
 	a := &w.model.Atoms
 	near := make([]bool, len(a.Of))
-	k := make([]float64, w.problem.Size().N+w.problem.Size().Q)
+	k := make([]float64, w.task.Size().N+w.task.Size().Q)
 	y := make([]float64, len(j.Y))
 	var here, there []float64
 	for _, modes := range j.M {
-		w.Enter(j.D, modes)
-		w.Eval(j.T, j.Y, k)
+		w.worker.Enter(j.D, modes)
+		w.worker.Eval(j.T, j.Y, k)
 		for i, x := range j.Y {
 			y[i] = x
 			if !w.model.IsUnknown(i) {
@@ -136,19 +136,20 @@ func (w *Worker) nearAtoms(j *solvers.Junction) []bool {
 }
 
 // marginsAt appends the margins of the atoms, with the present discretes and modes.
-func (w *Worker) marginsAt(t float64, y, to []float64) []float64 {
+func (w *Separator) marginsAt(t float64, y, to []float64) []float64 {
 	a := &w.model.Atoms
 	if len(a.Guards) > 0 {
-		rho, truth := make([]float64, len(w.rho)), make([]bool, len(w.rho))
-		w.GuardValues(t, y, rho, truth)
+		n := len(w.model.Compiled.GuardList)
+		rho, truth := make([]float64, n), make([]bool, n)
+		w.worker.GuardValues(t, y, rho, truth)
 		for _, i := range a.Guards {
 			to = append(to, rho[i])
 		}
 	}
 	if len(a.Clocks) > 0 {
-		w.clock.at(t, &w.clock.mid)
+		margins := w.worker.ClockMargins(t)
 		for _, i := range a.Clocks {
-			to = append(to, w.clock.mid.margins[i])
+			to = append(to, margins[i])
 		}
 	}
 	return to
@@ -183,10 +184,10 @@ type miniature struct {
 // moded are the rates in some modes.
 type moded struct{ modes, rates []float64 }
 
-func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
+func newMiniature(w *Separator, j *solvers.Junction, changing []bool) *miniature {
 	c := w.model.Compiled
 	m := &miniature{
-		neighbour: neighbour{Worker: w, t: j.T, y: j.Y, d: j.D}, at: j, changing: changing,
+		neighbour: neighbour{Separator: w, t: j.T, y: j.Y, d: j.D}, at: j, changing: changing,
 		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.Layout.NM), wander: w.wandering(),
 	}
 	for to, t := range map[**tape.Evaluator[float64]]*tape.Tape{
@@ -199,7 +200,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 	for i := range m.kept {
 		m.kept[i] = math.Inf(1)
 	}
-	m.p, m.near = slices.Clone(w.problem.Point.P), slices.Clone(j.Y)
+	m.p, m.near = slices.Clone(w.task.Point.P), slices.Clone(j.Y)
 	m.instants = m.times()
 	if j.Start {
 		m.start(j.T)
@@ -217,7 +218,7 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 }
 
 // wandering lists the discretes that move with what derivatives are taken by.
-func (w *Worker) wandering() (list []int) {
+func (w *Separator) wandering() (list []int) {
 	for _, s := range w.model.Checked.Discretes {
 		moves := w.setMoving(s, nil) || w.beginsMoving(s)
 		at := w.model.Layout.Part(tapec.Discrete.Called(s.Name))
@@ -235,10 +236,10 @@ func (m *miniature) ratesIn(modes []float64) []float64 {
 			return k.rates
 		}
 	}
-	z := m.problem.Size()
+	z := m.task.Size()
 	k := make([]float64, z.N+z.Q)
-	m.Enter(m.at.D, modes)
-	m.Eval(m.at.T, m.at.Y, k)
+	m.worker.Enter(m.at.D, modes)
+	m.worker.Eval(m.at.T, m.at.Y, k)
 	for i := range m.model.Compiled.Functionals {
 		f := &m.model.Compiled.Functionals[i]
 		for e, window := range f.Window {
@@ -285,7 +286,7 @@ func (m *miniature) margins(side int, dt float64) (list []float64) {
 // move moves the point, and returns the times at which the miniature begins and ends. Each number moves by another part
 // of its size. That of a state is how far its rates take it in the run.
 func (m *miniature) move(dir *direction, size float64) (from, to float64) {
-	pt, j, n := m.problem.Point, m.at, 0
+	pt, j, n := m.task.Point, m.at, 0
 	part := func(size float64) float64 {
 		n++
 		return float64(size * fraction(n, dir.way))
@@ -324,7 +325,7 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 		for i, x := range m.d {
 			m.d[i] = j.D[i] + (x - m.begunD[i])
 		}
-		for _, o := range m.problem.Free {
+		for _, o := range m.task.Free {
 			for i := o.Offset; i < o.Offset+o.Len; i++ {
 				if dir.states || i == dir.state {
 					m.near[i] = moved[i]
@@ -413,7 +414,7 @@ func (m *miniature) run(dir *direction, size float64, roots []float64) *passage 
 		times = append(times, from+float64((to-from)*float64(i)/evenly))
 	}
 	slices.Sort(times)
-	z := m.problem.Size()
+	z := m.task.Size()
 	c := &passage{sums: make([]float64, z.N+z.Q)}
 	y := m.near
 	if !m.at.Start {
@@ -628,7 +629,7 @@ func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
 	at := vec.Values{vec.T: {m.at.T + from}, vec.Y: m.near, vec.P: m.p, vec.D: m.d, vec.M: h.modes}
 	m.model.Load(m.model.Compiled.Rates, b.rates, &at)
 	b.rates.Run()
-	rates := make([]float64, m.problem.Size().N)
+	rates := make([]float64, m.task.Size().N)
 	for _, out := range b.rates.Tape().Outputs {
 		if i := m.model.Layout.Part(tapec.MustName(out.Name)).Offset; i < len(rates) {
 			copy(rates[i:], b.rates.Output(out.Name))

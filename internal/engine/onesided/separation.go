@@ -1,4 +1,4 @@
-package system
+package onesided
 
 import (
 	"math"
@@ -21,8 +21,8 @@ type separation struct {
 }
 
 // separation returns what nothing has been asked of yet. happens tells of each event whether it happens; nil: all may.
-func (w *Worker) separation(happens []bool) *separation {
-	return &separation{neighbour: neighbour{Worker: w}, dependence: newDependence(w.model, happens)}
+func (w *Separator) separation(happens []bool) *separation {
+	return &separation{neighbour: neighbour{Separator: w}, dependence: newDependence(w.model, happens)}
 }
 
 // separates marks the variables that move apart what meets, where the run is repeated in miniature about it: at a
@@ -34,7 +34,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 		if a.Guard < 0 || b.Guard >= 0 || b.Instant != int(solvers.InstantStart) {
 			return false
 		}
-		x.p, x.near = x.problem.Point.P, x.y
+		x.p, x.near = x.task.Point.P, x.y
 		times := x.times()
 		j = &solvers.Junction{
 			T: x.t, Y: x.y, D: x.d, M: [2][]float64{x.tie.M, x.tie.M}, Start: true, Span: times[1] - times[0],
@@ -42,7 +42,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 		j.Soon = float64(1e-9 * j.Span)
 		x.p, x.near = nil, nil
 	}
-	m := newMiniature(x.Worker, j, x.nearAtoms(j))
+	m := newMiniature(x.Separator, j, x.nearAtoms(j))
 	var begins *beginning // of an event, which does not happen where its condition holds at the start
 	const most = 256      // columns
 	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most &&
@@ -60,7 +60,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 	}
 	if j.Start { // states are what they begin with, so that is all but for what is largest there
 		waits := begins != nil && !begins.soon
-		return x.tie.Many != nil || (some || waits) && !x.peaksSee(x.tie.Causes[0].Guard)
+		return x.tie.Many != nil || (some || waits) && !x.task.PeaksSee(x.tie.Causes[0].Guard)
 	}
 	motion := false
 	for way := range ways {
@@ -124,7 +124,7 @@ func (x *separation) settled(names []tapec.Name) bool {
 	})
 }
 
-func (x *separation) single(c solvers.Cause) bool { return x.Instants()[c.Instant].Period < 0 }
+func (x *separation) single(c solvers.Cause) bool { return x.worker.Instants()[c.Instant].Period < 0 }
 
 // guard is that of neighbour with the modes of the tie.
 func (x *separation) guard(i int, at float64) float64 {
@@ -138,7 +138,7 @@ func (x *separation) parallel(i, j int) (ratio float64, ok bool) {
 	if len(x.y) > many {
 		return 0, false
 	}
-	x.p, x.near = append(x.p[:0], x.problem.Point.P...), append(x.near[:0], x.y...)
+	x.p, x.near = append(x.p[:0], x.task.Point.P...), append(x.near[:0], x.y...)
 	u, v := make([]float64, len(x.y)+1), make([]float64, len(x.y)+1)
 	slope := func(k int, up, down func()) {
 		up()
@@ -214,7 +214,7 @@ func (x *separation) mark(v compiled.Variable, to []bool) {
 
 // shiftParam moves element k of a param one way, alone.
 func (x *separation) shiftParam(v compiled.Variable, k int, way float64) {
-	pt, at := x.problem.Point, x.model.Param(v.Name)
+	pt, at := x.task.Point, x.model.Param(v.Name)
 	x.near = append(x.near[:0], x.y...)
 	x.p = append(x.p[:0], pt.P...)
 	x.p[at.Offset+k] += float64(way * 1e-4 * max(math.Abs(pt.P[at.Offset+k]), 1e-2))
@@ -229,7 +229,7 @@ func (x *separation) reads() bool {
 			return true
 		}
 		at := x.model.Param(name)
-		if !slices.Equal(x.p[at.Offset:at.Offset+at.Len], x.problem.Point.P[at.Offset:at.Offset+at.Len]) {
+		if !slices.Equal(x.p[at.Offset:at.Offset+at.Len], x.task.Point.P[at.Offset:at.Offset+at.Len]) {
 			return true
 		}
 	}

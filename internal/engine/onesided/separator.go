@@ -1,4 +1,7 @@
-package system
+// Package onesided finds derivatives that are those of one side: kinks that a run meets, conditions that rest at their
+// thresholds or are set to them, and causes that come together and may come apart. What it finds are suspects; runs to
+// either side decide.
+package onesided
 
 import (
 	"math"
@@ -12,11 +15,46 @@ import (
 	"odes.dev/odes/tapec"
 )
 
+// Worker is what a Separator asks a worker of the run for.
+type Worker interface {
+	Enter(d, m []float64)
+	Eval(t float64, y, k []float64)
+	GuardValues(t float64, y, rho []float64, truth []bool)
+	// ClockMargins returns the margins of conditions of time alone, until the next call.
+	ClockMargins(t float64) []float64
+	// Modes are those that were entered last.
+	Modes() []float64
+	Instants() []solvers.Instant
+	// Repeat moves times of events that repeat to those of a run that begins with a state that does.
+	Repeat(times []float64)
+}
+
+// Separator says what can come apart that meets in a run, and what moves it: for other values of what derivatives are
+// taken by. It implements solvers.Separator.
+type Separator struct {
+	worker     Worker
+	model      *compiled.Model
+	task       *compiled.Task
+	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
+	met        map[uint64]int                          // how often atoms have met in this run; nil for never
+}
+
+// NewSeparator returns that of a worker of the task; nil where no run is made.
+func NewSeparator(m *compiled.Model, p *compiled.Task, w Worker) Separator {
+	return Separator{worker: w, model: m, task: p}
+}
+
+// Begin forgets what has met, at the start of a run.
+func (w *Separator) Begin() { clear(w.met) }
+
+// Serve has w look at the runs of another task, with the same model but for values.
+func (w *Separator) Serve(p *compiled.Task) { w.task = p }
+
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
 // variables, and of the states and discretes, which depend on them. What reads a discrete that a body sets to something
 // that moves is apart from what does not read it.
-func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
-	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
+func (w *Separator) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
+	if w.task.Width() == 0 && len(w.task.Free) == 0 {
 		return false
 	}
 	if a.Guard < 0 {
@@ -30,7 +68,7 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if !slices.Equal(both, w.moving(b, sets)) {
 		return true
 	}
-	c := &neighbour{Worker: w, t: t, y: y, d: d}
+	c := &neighbour{Separator: w, t: t, y: y, d: d}
 	switch {
 	case a.Guard < 0:
 		c.move(0, 1e-3)
@@ -46,7 +84,7 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 
 // moving lists, in the order of the model, the discretes that a cause reads and that bodies set to something that
 // moves, as sets tells. They are not moved below.
-func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*model.Symbol) bool,
+func (w *Separator) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*model.Symbol) bool,
 ) (list []*model.Symbol) {
 	if len(w.model.Checked.Discretes) == 0 {
 		return nil
@@ -61,7 +99,7 @@ func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*mode
 }
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
-func (w *Worker) moves(e *model.Event, seen []*model.Symbol) bool {
+func (w *Separator) moves(e *model.Event, seen []*model.Symbol) bool {
 	if e.When != nil || e.Crossing != nil {
 		return true
 	}
@@ -72,7 +110,7 @@ func (w *Worker) moves(e *model.Event, seen []*model.Symbol) bool {
 }
 
 // set reports whether an expression reads a discrete that a body sets to something that moves.
-func (w *Worker) set(x model.Expr, seen []*model.Symbol) bool {
+func (w *Separator) set(x model.Expr, seen []*model.Symbol) bool {
 	if x == nil || model.Depends(x)&model.UsesDiscrete == 0 {
 		return false
 	}
@@ -89,12 +127,12 @@ func (w *Worker) set(x model.Expr, seen []*model.Symbol) bool {
 }
 
 // setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
-func (w *Worker) setMoving(s *model.Symbol, seen []*model.Symbol) bool {
+func (w *Separator) setMoving(s *model.Symbol, seen []*model.Symbol) bool {
 	return w.beginsMoving(s) && w.model.Assigns(s.Name) || w.bodiesMove(s, seen)
 }
 
 // bodiesMove reports whether a body sets a discrete to something that moves.
-func (w *Worker) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) {
+func (w *Separator) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) {
 	within := append(seen, s)
 	for _, e := range w.model.Checked.Events {
 		for _, a := range e.Body {
@@ -108,11 +146,11 @@ func (w *Worker) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) 
 }
 
 // readsMoving reports whether an expression reads a param that derivatives are taken by, or that follows such a param.
-func (w *Worker) readsMoving(x model.Expr) (found bool) {
+func (w *Separator) readsMoving(x model.Expr) (found bool) {
 	model.Walk(func(x model.Expr) bool {
 		if ref, is := x.(*model.Ref); is && ref.Sym.Kind == model.ParamSymbol {
-			_, active := w.problem.Plan.Columns[ref.Sym.Name]
-			found = found || active || w.problem.Point.FollowsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
+			_, active := w.task.Plan.Columns[ref.Sym.Name]
+			found = found || active || w.task.Point.FollowsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
 		}
 		return !found
 	}, x)
@@ -120,17 +158,17 @@ func (w *Worker) readsMoving(x model.Expr) (found bool) {
 }
 
 // beginsMoving reports whether what a discrete begins with depends on what derivatives are taken by.
-func (w *Worker) beginsMoving(s *model.Symbol) bool {
+func (w *Separator) beginsMoving(s *model.Symbol) bool {
 	from := compiled.InputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
 	return slices.ContainsFunc(from, func(n tapec.Name) bool {
-		_, active := w.problem.Plan.Columns[n.Of]
+		_, active := w.task.Plan.Columns[n.Of]
 		return n.Role == tapec.Param && active
 	})
 }
 
 // neighbour evaluates times and conditions of a model at parameters and states next to those of a run.
 type neighbour struct {
-	*Worker
+	*Separator
 	t       float64
 	y, d    []float64 // of the run
 	p, near []float64 // moved
@@ -148,7 +186,7 @@ func fraction(n, way int) float64 {
 // move moves the active parameters and all states by at most size of themselves, each way in other
 // proportions. The proportions are such that sums of a few moves do not cancel.
 func (c *neighbour) move(way int, size float64) {
-	pt := c.problem.Point
+	pt := c.task.Point
 	n := 0
 	part := func(x, least float64) float64 {
 		n++
@@ -156,7 +194,7 @@ func (c *neighbour) move(way int, size float64) {
 	}
 	c.p = append(c.p[:0], pt.P...)
 	for _, s := range c.model.Checked.Params {
-		if _, active := c.problem.Plan.Columns[s.Name]; !active || pt.FollowsOthers(s) {
+		if _, active := c.task.Plan.Columns[s.Name]; !active || pt.FollowsOthers(s) {
 			continue
 		}
 		at := c.model.Param(s.Name)
@@ -209,7 +247,7 @@ func (c *neighbour) settle() {
 
 // eval returns an output of a tape at the moved point.
 func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
-	return slices.Clone(c.evaluate(t, output, at, c.in[tapec.Primal][vec.M]))
+	return slices.Clone(c.evaluate(t, output, at, c.worker.Modes()))
 }
 
 // evaluate is eval in some modes. The next call overwrites what it returns.
@@ -233,12 +271,12 @@ func (c *neighbour) times() []float64 {
 		return make([]float64, 2)
 	}
 	times := c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
-	c.flights.Repeat(times)
+	c.worker.Repeat(times)
 	return times
 }
 
 func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
-	if k := c.Instants()[a.Instant].Period; k >= 0 && a.Nth > 0 {
+	if k := c.worker.Instants()[a.Instant].Period; k >= 0 && a.Nth > 0 {
 		return math.FMA(float64(a.Nth), times[k], times[a.Instant])
 	}
 	return times[a.Instant]
@@ -246,7 +284,7 @@ func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 
 // guard returns a root function at the moved point and a time.
 func (c *neighbour) guard(i int, at float64) float64 {
-	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.in[tapec.Primal][vec.M])[i]
+	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.worker.Modes())[i]
 }
 
 // start puts states and discretes where a run would begin.
@@ -261,9 +299,9 @@ func (c *neighbour) start(at float64) {
 		}
 		copy(to[c.model.Layout.Part(name).Offset:], c.eval(start, name, at))
 	}
-	for i, cut := range c.problem.Point.Cut {
+	for i, cut := range c.task.Point.Cut {
 		if cut {
-			c.near[i] = c.problem.Point.Initial[i]
+			c.near[i] = c.task.Point.Initial[i]
 		}
 	}
 }
@@ -278,7 +316,7 @@ func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 		if at.Instant == 0 {
 			copy(moved, c.near)
 			c.start(t)
-			for _, o := range c.problem.Free {
+			for _, o := range c.task.Free {
 				copy(c.near[o.Offset:o.Offset+o.Len], moved[o.Offset:])
 			}
 		}
@@ -294,7 +332,7 @@ func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 // parts reports whether the roots of guards i and j separate. They do not if the two change in
 // proportion whichever way the point moves.
 func (c *neighbour) parts(i, j int) bool {
-	c.p, c.near = append(c.p[:0], c.problem.Point.P...), append(c.near[:0], c.y...)
+	c.p, c.near = append(c.p[:0], c.task.Point.P...), append(c.near[:0], c.y...)
 	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)
 	const size = 1e-6
 	span := max(math.Abs(c.t), 1)

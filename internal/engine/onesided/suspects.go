@@ -1,4 +1,4 @@
-package system
+package onesided
 
 import (
 	"slices"
@@ -97,7 +97,7 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	if s, ok := x.named[n]; ok {
 		return s
 	}
-	w := &Worker{model: x.kinks.model, serving: serving{identity: identity{problem: x.kinks.problem}}}
+	w := NewSeparator(x.kinks.model, x.kinks.problem, nil)
 	s := sets.New(x.columns)
 	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {

@@ -1,4 +1,4 @@
-package system
+package onesided
 
 import (
 	"math"
@@ -16,7 +16,7 @@ import (
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, ties of
 // min and max, and jumps in what is computed of params alone. It belongs to one goroutine.
 type Kinks struct {
-	problem *Problem
+	problem *compiled.Task
 	model   *compiled.Model
 	point   *compiled.Point
 	active  map[string]bool // the params that derivatives are by; others do not move
@@ -186,9 +186,9 @@ func (kt *kinkTape) beside(t *tape.Tape) {
 	}
 }
 
-// Kinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
+// NewKinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
 // operation with kinks and no largest values.
-func (p *Problem) Kinks() *Kinks {
+func NewKinks(p *compiled.Task) *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
 		memo:    memo{reached: map[int]bool{}, reads: map[int][]string{}},

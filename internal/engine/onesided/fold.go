@@ -1,4 +1,4 @@
-package system
+package onesided
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 )
 
 // ReadsTotals tells which totals of experiments element i of the objectives reads.
-func (w *Worker) ReadsTotals(i int) []bool {
+func (w *Separator) ReadsTotals(i int) []bool {
 	x := newDependence(w.model, nil)
 	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(w.model.Checked.Totals))
@@ -23,7 +23,7 @@ func (w *Worker) ReadsTotals(i int) []bool {
 }
 
 // Bends tells which of the folds make element i of the objectives bend.
-func (w *Worker) Bends(i int, folds []Fold) []bool {
+func (w *Separator) Bends(i int, folds []Fold) []bool {
 	x := newDependence(w.model, nil)
 	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(folds))
@@ -145,7 +145,8 @@ func (x *Into) part(m *compiled.Model, at source.Span) {
 // what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
 // whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way, by the
 // events that fired: Stats.Fired, or nil for all.
-func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int) (list []Fold) {
+func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int,
+) (list []Fold) {
 	if w.model.Settles() { // others fire on the way to a steady state
 		fired = nil
 	}
@@ -188,7 +189,7 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []compile
 
 // setsNear reports whether the body of an event sets what a condition reads that changes at a junction: the two come in
 // either order.
-func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
+func (w *Separator) setsNear(by solvers.Cause, j *solvers.Junction) bool {
 	c, a := w.model.Compiled, &w.model.Atoms
 	event := -1
 	if by.Guard >= 0 {
@@ -220,7 +221,7 @@ func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
 }
 
 // meets tells what depends on the causes of a tie.
-func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
+func (w *Separator) meets(tie *solvers.Meeting) (into Into) {
 	c := w.model.Compiled
 	if j := tie.Many; j != nil {
 		a := &w.model.Atoms
@@ -265,7 +266,7 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 
 // moversOf tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
 // are named.
-func (w *Worker) moversOf(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
+func (w *Separator) moversOf(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
 	out := make([]bool, columns)
 	x := w.separation(nil)
 	x.followAll(names)
@@ -277,6 +278,6 @@ func (w *Worker) moversOf(names []tapec.Name, variables []compiled.Variable, col
 
 // Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
 // reads depends on them in the course of the run.
-func (w *Worker) Reaches(i int, variables []compiled.Variable, columns int) []bool {
+func (w *Separator) Reaches(i int, variables []compiled.Variable, columns int) []bool {
 	return w.moversOf(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
 }
