@@ -6,12 +6,6 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
-// a small model.
-func (w *Worker) CompiledFromFirst() bool {
-	return len(w.wholes) == 1 && w.whole.steps.Call != nil && w.whole.steps.first
-}
-
 // ReferenceJacobian returns the entries of the Jacobian as the reference evaluator gives them.
 func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
 	made, err := w.model.Programs.WithJacobian(false)
@@ -39,6 +33,3 @@ func JacobianTape(m *compiled.Model) *tape.Tape {
 
 // KnowsStage reports whether the worker's transpose of a stage reads what was kept.
 func (w *Worker) KnowsStage(t float64, y []float64) bool { return w.keptStage(t, y) != nil }
-
-// Room returns how many stages v has room for.
-func (v *StageValues) Room() int { return v.room }

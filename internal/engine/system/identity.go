@@ -24,8 +24,7 @@ type timetable struct {
 // serving is whose runs a worker makes.
 type serving struct {
 	identity
-	own      identity         // what it is unless it serves another one
-	byParams []*compiled.Call // that read params, which Serve changes
+	own identity // what it is unless it serves another one
 }
 
 func (s *serving) begin(w *Worker, p *Problem) {
@@ -40,7 +39,8 @@ func (s *serving) begin(w *Worker, p *Problem) {
 // again. What one worker does for many problems, the processor has at hand.
 func Serve(w, of *Worker) {
 	w.identity = of.own
-	w.Separator.Serve(&w.problem.Task)
+	w.task = &w.problem.Task
+	w.Separator.Serve(w.task)
 	p := w.problem.Point.P
 	w.in[tapec.Primal][vec.P], w.out[tapec.Primal][vec.P] = p, p
 	w.version = -1
@@ -49,13 +49,4 @@ func Serve(w, of *Worker) {
 			c.Machine.SetVector(i, p)
 		}
 	}
-}
-
-// callOf returns what runs a program, which may be nil, for w.
-func callOf(w *Worker, p *compiled.Program) *compiled.Call {
-	c := p.Call()
-	if c != nil && len(c.Params) > 0 {
-		w.byParams = append(w.byParams, c)
-	}
-	return c
 }

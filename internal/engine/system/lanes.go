@@ -37,7 +37,7 @@ type Lanes struct {
 	// The accumulators of the transpose, and where they are in each lane: those of the Worker of.
 	sums []laneSum
 	at   [solvers.LaneCount][][]float64
-	of   [solvers.LaneCount]*Worker
+	of   [solvers.LaneCount]*Steps
 	// What the transpose reads for each of the objectives that are swept together, [rows][lanes]: cotangents of Y1, DQ
 	// and T1, and the accumulators; then those of Ends, which are written for the first.
 	bars [][]float64
@@ -103,7 +103,7 @@ type laneCall struct {
 
 // EnterPush implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
 func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
-	w := sys.(*Worker)
+	w := stepsOf(sys)
 	for k := range l.steadyDots {
 		for v, to := range l.steadyDots[k] {
 			if to == nil {
@@ -194,7 +194,7 @@ func (l *Lanes) Rows() *solvers.LaneRows { return &l.rows }
 
 // Enter implements solvers.LaneStepper. sys is a Worker of the model.
 func (l *Lanes) Enter(lane int, sys solvers.System) {
-	w := sys.(*Worker)
+	w := stepsOf(sys)
 	for _, v := range laneSteady {
 		to, from := l.steady[v], w.in[tapec.Primal][v]
 		for i, x := range from[:min(len(from), len(to)/solvers.LaneCount)] { // see Served.Like
@@ -426,7 +426,7 @@ func join(bars [][]float64, at int, from []float64, width int) int {
 
 // accumulators returns those of sys in the order of sums.
 func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 {
-	w := sys.(*Worker)
+	w := stepsOf(sys)
 	if l.of[lane] != w {
 		l.of[lane], l.at[lane] = w, l.at[lane][:0]
 		for _, s := range l.sums {

@@ -3,7 +3,6 @@ package system
 import (
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
-	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
 
@@ -70,43 +69,6 @@ func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float6
 	w.out[tapec.Tangent][vec.F] = w.functional
 	calls[1].Run(&w.in, &w.out)
 	return e, w.functional[element], true
-}
-
-// ReadPeaks implements sens.PeakReader.
-func (w *Worker) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool {
-	if len(s.Y0) >= largeStates || w.problem.Model.Algebraic() { // unknowns are in no step as a whole
-		return false
-	}
-	f := w.by(form)
-	v := &f.peaks
-	if v.Call == nil {
-		if !v.ready(w, w.kit.OfPeaks(form)) {
-			return false
-		}
-		f.peaksAt = w.kit.PeaksAt(w.problem.Peaks)
-	}
-	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	n := 3 + copy(v.in[3:], s.Y0)
-	n += copy(v.in[n:], s.K[:form.Sampled*(len(s.Y0)+len(s.DQ))])
-	n += copy(v.in[n:], s.Y1)
-	for i, t := range times {
-		v.in[n+2*i], v.in[n+2*i+1] = t, within[i]
-	}
-	v.RunBound(&w.in, &w.out)
-	each := len(v.out) / len(times)
-	for i := range times {
-		out := v.out[i*each : (i+1)*each]
-		for k, to := range [2][]float64{e, ed} {
-			for j, at := range f.peaksAt[k] {
-				x := 0.0
-				if at >= 0 {
-					x = out[at]
-				}
-				to[i*len(w.problem.Peaks)+j] = x
-			}
-		}
-	}
-	return true
 }
 
 // peakLeeway is how far, in second differences, functions of time may reach beyond samples in the search for largest

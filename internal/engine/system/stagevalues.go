@@ -45,6 +45,9 @@ func NewStageValues(k *compiled.Kit, limit int64) *StageValues {
 // Read returns how often transposes have read values of a stage.
 func (v *StageValues) Read() int { return v.read }
 
+// Room returns how many stages v has room for.
+func (v *StageValues) Room() int { return v.room }
+
 // key returns how many elements say which stage a record is of.
 func (v *StageValues) key() int { return 1 + v.kit.Layout.NY + v.kit.Layout.ND + v.kit.Layout.NM }
 
@@ -52,7 +55,7 @@ func (v *StageValues) key() int { return 1 + v.kit.Layout.NY + v.kit.Layout.ND +
 func (v *StageValues) begin() { v.made, v.next = 0, 0 }
 
 // stage returns what says which stage it is.
-func (w *Worker) stage(t float64, y []float64) [4][]float64 {
+func (w *Steps) stage(t float64, y []float64) [4][]float64 {
 	w.t[0] = t
 	return [...][]float64{w.t[:], y, w.in[tapec.Primal][vec.D], w.in[tapec.Primal][vec.M]}
 }
@@ -110,7 +113,7 @@ type stageCalls struct {
 
 // KeepStages lets the worker keep values of its stages in v from now on; nil for none. They must be of its problem.
 // Steps are not made by one program then.
-func (w *Worker) KeepStages(v *StageValues) {
+func (w *Steps) KeepStages(v *StageValues) {
 	if v == nil {
 		w.keeping = nil
 		return
@@ -123,21 +126,21 @@ func (w *Worker) KeepStages(v *StageValues) {
 
 // ReadStages lets the worker's transposes read values of stages from v; nil for none. Where there are any, transposes
 // of steps are not done by one program.
-func (w *Worker) ReadStages(v *StageValues) {
+func (w *Steps) ReadStages(v *StageValues) {
 	if v != nil {
 		w.reading = w.stageCalls(v, v.Reading)
 	}
 }
 
-func (w *Worker) stageCalls(v *StageValues, p *compiled.Program) *stageCalls {
+func (w *Steps) stageCalls(v *StageValues, p *compiled.Program) *stageCalls {
 	c := &stageCalls{v, p.Call()}
-	c.call.Machine.Share(w.team)
+	c.call.Machine.Share(w.Team())
 	w.keep(c.call)
 	return c
 }
 
 // evalKept is Eval that keeps values.
-func (w *Worker) evalKept(t float64, y, k []float64) {
+func (w *Steps) evalKept(t float64, y, k []float64) {
 	v := w.keeping
 	if v.version != w.version {
 		v.begin()
@@ -149,7 +152,7 @@ func (w *Worker) evalKept(t float64, y, k []float64) {
 }
 
 // keptStage returns the call of a transpose that reads what was kept of a stage; nil if that is not known.
-func (w *Worker) keptStage(t float64, y []float64) *compiled.Call {
+func (w *Steps) keptStage(t float64, y []float64) *compiled.Call {
 	v := w.reading
 	if v == nil || v.version != w.version {
 		return nil

@@ -126,7 +126,7 @@ type sumAt struct{ at, in, out []float64 }
 
 // due counts a step without the program of key, and reports whether there have been enough of them. after says how many
 // are.
-func (v *wholeSteps) due(w *Worker, key compiled.WholeKey, after int) bool {
+func (v *wholeSteps) due(w *Steps, key compiled.WholeKey, after int) bool {
 	begun := v.made == nil
 	if begun {
 		v.made, v.after = w.kit.Steps(key), after
@@ -139,11 +139,11 @@ func (v *wholeSteps) due(w *Worker, key compiled.WholeKey, after int) bool {
 }
 
 // ready reports whether there is the program of key. It compiles the program when enough steps have been made.
-func (v *wholeSteps) ready(w *Worker, key compiled.WholeKey) bool {
+func (v *wholeSteps) ready(w *Steps, key compiled.WholeKey) bool {
 	if v.Call != nil {
 		return true
 	}
-	if !v.due(w, key, w.problem.CompileAfter.Small) {
+	if !v.due(w, key, w.task.CompileAfter.Small) {
 		return false
 	}
 	v.never = true
@@ -166,15 +166,15 @@ func (v *wholeSteps) ready(w *Worker, key compiled.WholeKey) bool {
 	})
 	if q != nil {
 		v.stages = key.Form.Stages
-		v.bind(w, q, key.Back, w.Size().N)
+		v.bind(w, q, key.Back, w.task.Size().N)
 	}
 	return v.Call != nil
 }
 
 // bind gives the program memory of its own, for that many states.
-func (v *wholeSteps) bind(w *Worker, p *compiled.WholeProgram, back bool, states int) {
-	v.Call = callOf(w, p.Program)
-	v.Call.Machine.Share(w.team)
+func (v *wholeSteps) bind(w *Steps, p *compiled.WholeProgram, back bool, states int) {
+	v.Call = w.callOf(p.Program)
+	v.Call.Machine.Share(w.Team())
 	v.in, v.bar, v.out = make([]float64, p.Shared), make([]float64, p.Laned), make([]float64, p.Made)
 	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
 	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
@@ -187,7 +187,7 @@ func (v *wholeSteps) bind(w *Worker, p *compiled.WholeProgram, back bool, states
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
 	l := w.lanes
-	in, out := (states+w.Size().Q+1)*l, (states+1)*l
+	in, out := (states+w.task.Size().Q+1)*l, (states+1)*l
 	for _, name := range p.Sums {
 		b := w.accumulator(name)
 		n := b.Hi - b.Lo
@@ -197,7 +197,7 @@ func (v *wholeSteps) bind(w *Worker, p *compiled.WholeProgram, back bool, states
 }
 
 // accumulator returns where the transposes of stages add up what has a name.
-func (w *Worker) accumulator(name string) compiled.Binding {
+func (w *Steps) accumulator(name string) compiled.Binding {
 	p := w.pull.Get(tapec.PartRates).Program
 	i := outputIndex(p.Tape, name)
 	if i < 0 {
@@ -229,7 +229,7 @@ func (f *formed) all() []*wholeSteps {
 }
 
 // by returns what is known of whole steps by form.
-func (w *Worker) by(form *solvers.Arithmetic) *formed {
+func (w *Steps) by(form *solvers.Arithmetic) *formed {
 	if w.whole == nil || w.whole.form != form {
 		w.change(form)
 	}
@@ -237,7 +237,7 @@ func (w *Worker) by(form *solvers.Arithmetic) *formed {
 }
 
 // change makes w.whole what is known of whole steps by form.
-func (w *Worker) change(form *solvers.Arithmetic) {
+func (w *Steps) change(form *solvers.Arithmetic) {
 	i := slices.IndexFunc(w.wholes, func(f *formed) bool { return f.form == form })
 	if i < 0 {
 		i = len(w.wholes)
@@ -247,7 +247,7 @@ func (w *Worker) change(form *solvers.Arithmetic) {
 }
 
 // made returns the programs of whole steps and of their transposes; nil where there is none.
-func (w *Worker) made() (step, back *compiled.Program) {
+func (w *Steps) made() (step, back *compiled.Program) {
 	for _, f := range w.wholes {
 		for i, v := range f.all() {
 			switch {
@@ -271,7 +271,7 @@ func (w *Worker) made() (step, back *compiled.Program) {
 }
 
 // MakeStep implements solvers.Stepper.
-func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
+func (w *Steps) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
 	if w.keeping != nil {
 		return false
 	}
@@ -284,7 +284,7 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
 	if !reuse {
-		w.Eval(s.T, s.Y0, s.K[:k:k])
+		w.field.Eval(s.T, s.Y0, s.K[:k:k])
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	copyFew(v.in[3:], s.Y0)
@@ -302,7 +302,7 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 }
 
 // PullStep implements solvers.StepPuller.
-func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
+func (w *Steps) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	if v := w.reading; v != nil && v.made > 0 && v.version == w.version {
 		return false
 	}
@@ -319,7 +319,7 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 }
 
 // pullBy runs the program of a transpose, which has been given the stages.
-func (w *Worker) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent) {
+func (w *Steps) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent) {
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	copy(v.in[3:], s.Y0)
 	copy(v.bar, c.Y1)
@@ -349,7 +349,7 @@ func (w *Worker) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent
 }
 
 // ReadGuards implements solvers.GuardReader.
-func (w *Worker) ReadGuards(form *solvers.Arithmetic, s *solvers.Step, rho []float64, truth []bool) bool {
+func (w *Steps) ReadGuards(form *solvers.Arithmetic, s *solvers.Step, rho []float64, truth []bool) bool {
 	if len(s.Y0) >= largeStates {
 		return false // few of them are read, as a rule
 	}

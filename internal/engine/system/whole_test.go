@@ -155,7 +155,7 @@ objective J = final(x^2) + integral(v^2)
 		return s, m
 	}
 	gradient()
-	if its == nil || !its.CompiledFromFirst() {
+	if its == nil || !its.FromFirst() {
 		t.Error("its steps are not those that were compiled")
 	}
 }

@@ -34,14 +34,14 @@ type largeSteps struct {
 type largeProgram struct{ wholeSteps }
 
 // ready reports whether the program exists. It compiles the program when enough steps have been made.
-func (v *largeProgram) ready(w *Worker, key compiled.WholeKey) bool {
+func (v *largeProgram) ready(w *Steps, key compiled.WholeKey) bool {
 	if v.Call != nil {
 		return true
 	}
 	after := v.after
 	if v.made == nil {
 		rates := w.kit.Value.Get(tapec.PartRates).Tape
-		after = w.problem.CompileAfter.Large * largeMean * len(rates.Instrs) / max(compiled.Elements(rates, 1), 1)
+		after = w.task.CompileAfter.Large * largeMean * len(rates.Instrs) / max(compiled.Elements(rates, 1), 1)
 	}
 	if !v.due(w, key, after) {
 		return false
@@ -63,7 +63,7 @@ func (v *largeProgram) ready(w *Worker, key compiled.WholeKey) bool {
 }
 
 // run runs the program with its own memory bound.
-func (v *largeProgram) run(w *Worker) {
+func (v *largeProgram) run(w *Steps) {
 	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
 	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
 	v.Call.Run(&w.in, &w.out)
@@ -105,7 +105,7 @@ func newLarge(k *compiled.Kit, key compiled.WholeKey) *compiled.WholeProgram {
 }
 
 // makeLarge is MakeStep of a large model.
-func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
+func (w *Steps) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
 	v, known := &w.by(form).large.first, 0
 	if reuse {
 		v, known = &w.by(form).large.next, len(s.Y0)+len(s.DQ)
@@ -123,7 +123,7 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 }
 
 // pullLarge is PullStep of a large model.
-func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
+func (w *Steps) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	v := &w.by(form).large.back
 	if !v.ready(w, w.kit.OfTranspose(form)) {
 		return false

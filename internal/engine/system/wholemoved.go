@@ -54,11 +54,11 @@ func newMoved(k *compiled.Kit, key compiled.WholeKey) *compiled.WholeProgram {
 }
 
 // ready reports whether there is the program of key. It compiles the program when enough steps have been made.
-func (v *movedSteps) ready(w *Worker, key compiled.WholeKey) bool {
+func (v *movedSteps) ready(w *Steps, key compiled.WholeKey) bool {
 	if v.Call != nil {
 		return true
 	}
-	if !v.due(w, key, w.problem.CompileAfter.Small/movedSooner) {
+	if !v.due(w, key, w.task.CompileAfter.Small/movedSooner) {
 		return false
 	}
 	v.never = true
@@ -71,8 +71,8 @@ func (v *movedSteps) ready(w *Worker, key compiled.WholeKey) bool {
 	if p == nil {
 		return false
 	}
-	v.Call = callOf(w, p.Program)
-	v.Call.Machine.Share(w.team)
+	v.Call = w.callOf(p.Program)
+	v.Call.Machine.Share(w.Team())
 	for vary := range p.Moved.Read {
 		lanes := 1
 		if vary := tapec.Variation(vary); vary == tapec.Tangent || vary == tapec.CotangentTangent {
@@ -83,7 +83,7 @@ func (v *movedSteps) ready(w *Worker, key compiled.WholeKey) bool {
 		w.in[vary][vec.Step], w.out[vary][vec.Made] = v.read[vary], v.made[vary]
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
-	z := w.Size()
+	z := w.task.Size()
 	in, out := z.N+z.Q+1, z.N+1
 	at := map[tapec.Variation][2]int{tapec.Cotangent: {in, out}, tapec.CotangentTangent: {in * w.lanes, out * w.lanes}}
 	for _, name := range p.Sums {
@@ -111,7 +111,7 @@ func (v *movedSteps) enter(s *solvers.Step, d *solvers.StepTangent) {
 }
 
 // PushStep implements solvers.TangentStepper.
-func (w *Worker) PushStep(form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent) bool {
+func (w *Steps) PushStep(form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent) bool {
 	v := &w.by(form).pushes
 	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.kit.OfTangent(form)) {
 		return false
@@ -127,12 +127,12 @@ func (w *Worker) PushStep(form *solvers.Arithmetic, s *solvers.Step, d *solvers.
 	return true
 }
 
-// PullPushStep implements solvers.SecondStepPuller.
-func (w *SecondWorker) PullPushStep(
+// PullSecond is that of solvers.SecondStepPuller.
+func (w *Steps) PullSecond(
 	form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent, c *solvers.StepSecond,
 ) bool {
 	v := &w.by(form).seconds
-	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w.Worker, w.kit.OfSecond(form)) {
+	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.kit.OfSecond(form)) {
 		return false
 	}
 	v.enter(s, d)

@@ -45,13 +45,13 @@ const (
 )
 
 // work estimates the instructions of a step by form.
-func (w *Worker) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
+func (w *Steps) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
 	rates, all := w.kit.Value.Get(tapec.PartRates).Tape, w.kit.Layout.NY+w.kit.Layout.NQ
 	return m.Flops/2 + form.Stages*(m.Factors+compiled.Elements(rates, 1)+form.Stages*all)
 }
 
 // solvedBy returns what is known of whole steps by form with the given exchanges of rows.
-func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *solvedSteps {
+func (w *Steps) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *solvedSteps {
 	is := func(v *solvedSteps) bool { return v.form == form && slices.Equal(v.exchanges, exchanges) }
 	if v := w.solved; v != nil && is(v) {
 		return v
@@ -71,7 +71,7 @@ func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *
 }
 
 // ready reports whether there is a program. It compiles the program when enough steps have been made.
-func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
+func (v *solvedSteps) ready(w *Steps, m *solvers.StepMatrix, back bool) bool {
 	p := &v.steps
 	if back {
 		p = &v.pulls
@@ -86,7 +86,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		if p.never = work > solvedWork; p.never {
 			return false
 		}
-		pays := float64(w.problem.CompileAfter.Small) * float64(work+solvedBase) / solvedMean
+		pays := float64(w.task.CompileAfter.Small) * float64(work+solvedBase) / solvedMean
 		if back {
 			pays *= 2.0 / 3 // each saves more
 		}
@@ -141,7 +141,7 @@ func newSolved(k *compiled.Kit, v *solvedSteps, x *solvers.StepMatrix, back bool
 }
 
 // MakeSolvedStep implements solvers.SolvingStepper.
-func (w *Worker) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step, reuse bool,
+func (w *Steps) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step, reuse bool,
 	x *solvers.SolvedStep,
 ) bool {
 	straight := len(x.Kept) - m.Analysis.Exchanges()
@@ -151,7 +151,7 @@ func (w *Worker) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatr
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
 	if !reuse {
-		w.Eval(s.T, s.Y0, s.K[:k:k])
+		w.field.Eval(s.T, s.Y0, s.K[:k:k])
 	}
 	p := &v.steps
 	p.in[0], p.in[1], p.in[2] = s.T, s.H, s.T1
@@ -189,7 +189,7 @@ func allFinite(x []float64) bool {
 }
 
 // PullSolvedStep implements solvers.SolvingStepPuller.
-func (w *Worker) PullSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step,
+func (w *Steps) PullSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatrix, s *solvers.Step,
 	c *solvers.StepCotangent, kept []float64,
 ) bool {
 	entries := len(kept) - len(m.All)

@@ -3,7 +3,6 @@ package system
 import (
 	"slices"
 
-	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/orbit"
@@ -16,46 +15,27 @@ import (
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	serving
-	model *compiled.Model
-	kit   *compiled.Kit
-	lanes int
-	// version of the point that the hoisted work belongs to
-	version int
-	value   tapec.Parts[*compiled.Call]
-	pull    tapec.Parts[*compiled.Call]
-	push    tapec.Parts[*compiled.Call]
-	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
-	shared *compiled.Call
+	Space
+	Steps
+	model  *compiled.Model
 	slopes *compiled.Call // of the peaks; nil for none
 	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
 	peakCalls map[int][2]*compiled.Call
-	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
-	keeping, reading *stageCalls
-	keeper           *stageCalls // what keeping was last
 
-	wholes []*formed // what is known of whole steps, by the arithmetic of their method
-	whole  *formed   // that of the last step
-
-	solveds []*solvedSteps // likewise of steps that solve equations
-	solved  *solvedSteps
-
-	in, out vec.Frame
-	small   smallVectors
-	clock   *clock // nil for none
+	small smallVectors
+	clock *clock // nil for none
 
 	onesided.Separator
 
 	watching
 
 	rates   tapec.Part // see Take
-	t       [1]float64
-	started float64 // t0 of the last run
+	started float64    // t0 of the last run
 	fired   []float64
 	truth   []float64
 	rho     []float64
 
-	bar, dot   frameVectors     // accumulators and tangents that the worker keeps
-	book       *compiled.Ledger // of the cotangents of parameters
+	bar, dot   frameVectors // accumulators and tangents that the worker keeps
 	visits     visits
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
@@ -66,12 +46,9 @@ type Worker struct {
 
 	edging
 	workerTimes
-	keeps   []*compiled.Call // that are to be told of new parameters
-	flights *orbit.Flights   // nil where no state repeats
+	flights *orbit.Flights // nil where no state repeats
 
 	psi []float64 // scratch: the model's objectives, in lanes
-
-	team *team.Team // that shares the work on long arrays; nil for this goroutine alone
 
 	rest  *atRest // nil until a steady state is differentiated
 	rows  [][]float64
@@ -102,10 +79,12 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	m, l := p.Model, k.Layout
-	w := &Worker{model: m, kit: k, lanes: k.Lanes, version: -1, rates: tapec.PartRates}
+	w := &Worker{model: m, rates: tapec.PartRates}
+	w.Space = Space{task: &p.Task, kit: k, lanes: k.Lanes, version: -1}
+	w.Steps = Steps{Space: &w.Space, field: w}
 	w.edging = edging{of: p.Edges, model: m}
 	w.psi = make([]float64, l.Objectives*k.Lanes)
-	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return callOf(w, p), nil }
+	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.callOf(p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*compiled.Program]
 		to   *tapec.Parts[*compiled.Call]
@@ -152,9 +131,9 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = callOf(w, k.Slopes)
+	w.slopes = w.callOf(k.Slopes)
 	if k.Shared != nil {
-		w.shared = callOf(w, k.Shared)
+		w.shared = w.callOf(k.Shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.NW), room: keptLimit / 8}
 	}
 	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.value, &w.pull, &w.push} {
@@ -192,32 +171,6 @@ func (w *Worker) bindDerivatives() {
 	w.out[tapec.Tangent][vec.C], w.out[tapec.Tangent][vec.E] = w.dot.c, w.dot.e
 }
 
-// keep notes a call that is to be told of new parameters.
-func (w *Worker) keep(c *compiled.Call) {
-	if c != nil && c.Machine.Keeps() {
-		w.keeps = append(w.keeps, c)
-	}
-}
-
-// Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
-// same bits; nil for this goroutine alone.
-func (w *Worker) Share(t *team.Team) {
-	w.team = t
-	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.value, &w.pull, &w.push} {
-		for _, c := range calls.All() {
-			if c != nil {
-				c.Machine.Share(t)
-			}
-		}
-	}
-	if w.shared != nil {
-		w.shared.Machine.Share(t)
-	}
-}
-
-// Team returns what Share was given.
-func (w *Worker) Team() *team.Team { return w.team }
-
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
 	if w.version != w.problem.Point.Version {
@@ -230,15 +183,7 @@ func (w *Worker) redo() {
 	for _, c := range w.keeps {
 		c.Machine.Refresh()
 	}
-	for _, f := range w.wholes {
-		for _, v := range f.all() {
-			v.Call.Refresh()
-		}
-	}
-	for _, v := range w.solveds {
-		v.steps.Call.Refresh()
-		v.pulls.Call.Refresh()
-	}
+	w.refreshSteps()
 	if w.value.Get(tapec.PartRunWork) != nil {
 		w.value.Get(tapec.PartRunWork).Run(&w.in, &w.out)
 	}
@@ -260,9 +205,7 @@ func (w *Worker) Started() float64 { return w.started }
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
 	w.book.Begin(rows)
-	if w.reading != nil {
-		w.reading.next = w.reading.made
-	}
+	w.beginReading()
 	if w.rows = rows; w.model.Settles() {
 		w.later = append(w.later[:0], make([]float64, w.kit.Plan.Width*w.lanes)...)
 	}

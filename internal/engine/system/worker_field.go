@@ -27,15 +27,6 @@ func newSmallVectors(w *Worker) (s smallVectors) {
 	return s
 }
 
-// copyFew copies from to to, which is as long. A copy of a few numbers takes longer.
-func copyFew(to, from []float64) {
-	to = to[:len(from)]
-	//lint:ignore S1001 see above
-	for i, x := range from {
-		to[i] = x
-	}
-}
-
 // splitParts are the parts of models that are the parts of rates.
 var splitParts = [...]tapec.Part{
 	solvers.WholeRates: tapec.PartRates, solvers.ImplicitRates: tapec.PartImplicit,

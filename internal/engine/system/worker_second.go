@@ -279,3 +279,10 @@ func (w *SecondWorker) maskDuals(s *sens.Site, c *compiled.Call, fb solvers.Dual
 	}
 	return w.masked
 }
+
+// PullPushStep implements solvers.SecondStepPuller.
+func (w *SecondWorker) PullPushStep(
+	form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent, c *solvers.StepSecond,
+) bool {
+	return w.PullSecond(form, s, d, c)
+}

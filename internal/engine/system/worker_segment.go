@@ -10,9 +10,7 @@ import (
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
-	if w.keeping != nil {
-		w.keeping.begin()
-	}
+	w.beginKeeping()
 	w.Separator.Begin()
 	w.watching.begin()
 	w.t[0], w.started = t0, t0

@@ -1,0 +1,96 @@
+package system
+
+import (
+	"odes.dev/odes/solvers"
+)
+
+// Steps makes whole steps, and keeps values of stages for transposes.
+type Steps struct {
+	*Space
+	field solvers.Field // the rates of the same worker
+
+	wholes []*formed // what is known of whole steps, by the arithmetic of their method
+	whole  *formed   // that of the last step
+
+	solveds []*solvedSteps // likewise of steps that solve equations
+	solved  *solvedSteps
+
+	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
+	keeping, reading *stageCalls
+	keeper           *stageCalls // what keeping was last
+}
+
+// Whole returns w: what makes lanes of a System finds its Steps by that.
+func (w *Steps) Whole() *Steps { return w }
+
+// stepsOf returns those of a worker.
+func stepsOf(sys any) *Steps { return sys.(interface{ Whole() *Steps }).Whole() }
+
+// refreshSteps has programs read parameters again.
+func (w *Steps) refreshSteps() {
+	for _, f := range w.wholes {
+		for _, v := range f.all() {
+			v.Call.Refresh()
+		}
+	}
+	for _, v := range w.solveds {
+		v.steps.Call.Refresh()
+		v.pulls.Call.Refresh()
+	}
+}
+
+// beginKeeping forgets what was kept, at the start of a run.
+func (w *Steps) beginKeeping() {
+	if w.keeping != nil {
+		w.keeping.begin()
+	}
+}
+
+// beginReading begins at the last stage that was kept.
+func (w *Steps) beginReading() {
+	if w.reading != nil {
+		w.reading.next = w.reading.made
+	}
+}
+
+// FromFirst reports whether even the first step was made by a program of whole steps of a small model.
+func (w *Steps) FromFirst() bool {
+	return len(w.wholes) == 1 && w.whole.steps.Call != nil && w.whole.steps.first
+}
+
+// ReadPeaks implements sens.PeakReader.
+func (w *Steps) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool {
+	if len(s.Y0) >= largeStates || w.task.Model.Algebraic() { // unknowns are in no step as a whole
+		return false
+	}
+	f := w.by(form)
+	v := &f.peaks
+	if v.Call == nil {
+		if !v.ready(w, w.kit.OfPeaks(form)) {
+			return false
+		}
+		f.peaksAt = w.kit.PeaksAt(w.task.Peaks)
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	n := 3 + copy(v.in[3:], s.Y0)
+	n += copy(v.in[n:], s.K[:form.Sampled*(len(s.Y0)+len(s.DQ))])
+	n += copy(v.in[n:], s.Y1)
+	for i, t := range times {
+		v.in[n+2*i], v.in[n+2*i+1] = t, within[i]
+	}
+	v.RunBound(&w.in, &w.out)
+	each := len(v.out) / len(times)
+	for i := range times {
+		out := v.out[i*each : (i+1)*each]
+		for k, to := range [2][]float64{e, ed} {
+			for j, at := range f.peaksAt[k] {
+				x := 0.0
+				if at >= 0 {
+					x = out[at]
+				}
+				to[i*len(w.task.Peaks)+j] = x
+			}
+		}
+	}
+	return true
+}
