@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -52,7 +52,7 @@ func (r *Run) adjointMethod(lanes int) (sens.Method, error) {
 		return nil, err
 	}
 	first := k
-	r.kept = system.NewStageValues(k, r.keepLimit)
+	r.kept = steps.NewStageValues(k, r.keepLimit)
 	workers := func(k *compiled.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))

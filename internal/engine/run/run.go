@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
@@ -45,9 +46,9 @@ type Run struct {
 	warnings     diag.List
 	summands     []*contribution // room for those of experiments
 
-	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
-	keepLimit int64               // bytes of that
-	together  int                 // runs of experiments that are recorded at once; 0 for none
+	kept      *steps.StageValues // what runs keep of their stages for the adjoint; nil for nothing
+	keepLimit int64              // bytes of that
+	together  int                // runs of experiments that are recorded at once; 0 for none
 
 	people *people // the subjects of a population; nil for a model without random effects
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/result"
@@ -116,17 +117,17 @@ func (r lanePart) steppers(slopes *compiled.Kit, back bool) ([]solvers.LaneStepp
 	if err != nil {
 		return nil, err
 	}
-	var first *system.Lanes
+	var first *steps.Lanes
 	forms := r.solver.Side()
-	steps := make([]solvers.LaneStepper, len(forms))
+	made := make([]solvers.LaneStepper, len(forms))
 	for k, form := range forms {
 		n := len(r.objectives)
 		if form == nil || back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
 			n > solvedFew && r.model.System.States()*n > solvedPairs {
 			continue
 		}
-		if step := system.NewLanes(&r.problem.Task, values, slopes, form, first); step != nil {
-			steps[k] = step
+		if step := steps.NewLanes(&r.problem.Task, values, slopes, form, first); step != nil {
+			made[k] = step
 			first = cmp.Or(first, step)
 		}
 		if first == nil {
@@ -136,7 +137,7 @@ func (r lanePart) steppers(slopes *compiled.Kit, back bool) ([]solvers.LaneStepp
 	if first == nil {
 		return nil, nil
 	}
-	return steps, nil
+	return made, nil
 }
 
 // differentiates gives w what differentiates the runs of a lane, and returns its kit and its worker.

@@ -90,7 +90,7 @@ func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
 	if b.stale {
 		b.stale = false
 		for _, to := range b.inputs {
-			for i, x := range w.in[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
+			for i, x := range w.In[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
 				to.box[i] = tape.Point(x)
 			}
 		}

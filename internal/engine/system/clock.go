@@ -75,9 +75,9 @@ func (w *Worker) ClockMargins(t float64) []float64 {
 
 func (c *clock) at(t float64, s *clockSample) {
 	w := c.worker
-	s.t, w.t[0] = t, t
-	w.out[tapec.Primal][vec.ClockRho], w.out[tapec.Primal][vec.ClockTruth] = s.margins, s.truth
-	w.value.Get(tapec.PartClocks).Run(&w.in, &w.out)
+	s.t, w.T[0] = t, t
+	w.Out[tapec.Primal][vec.ClockRho], w.Out[tapec.Primal][vec.ClockTruth] = s.margins, s.truth
+	w.Primals.Get(tapec.PartClocks).Run(&w.In, &w.Out)
 }
 
 // next returns the first time in (t, limit] at which a condition changes, or +Inf.
@@ -178,7 +178,7 @@ func (c *clock) root() float64 {
 // search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return
 // an earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
-	c.line.set(&c.worker.in, 0, nil)
+	c.line.set(&c.worker.In, 0, nil)
 	at, changes := c.searcher.Next(t, limit)
 	if !changes && at >= limit {
 		return math.Inf(1)

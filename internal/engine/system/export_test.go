@@ -32,4 +32,4 @@ func JacobianTape(m *compiled.Model) *tape.Tape {
 }
 
 // KnowsStage reports whether the worker's transpose of a stage reads what was kept.
-func (w *Worker) KnowsStage(t float64, y []float64) bool { return w.keptStage(t, y) != nil }
+func (w *Worker) KnowsStage(t float64, y []float64) bool { return w.KeptStage(t, y) != nil }

@@ -29,8 +29,8 @@ type serving struct {
 
 func (s *serving) begin(w *Worker, p *Problem) {
 	s.own = identity{problem: p, data: p.Model.Rows, times: &timetable{
-		values: w.value.Get(tapec.PartInstants), pull: w.pull.Get(tapec.PartInstants),
-		push: w.push.Get(tapec.PartInstants), at: make([]float64, len(p.Model.Compiled.InstantList)), version: -1,
+		values: w.Primals.Get(tapec.PartInstants), pull: w.Transposes.Get(tapec.PartInstants),
+		push: w.Tangents.Get(tapec.PartInstants), at: make([]float64, len(p.Model.Compiled.InstantList)), version: -1,
 	}}
 	s.identity = s.own
 }
@@ -39,12 +39,12 @@ func (s *serving) begin(w *Worker, p *Problem) {
 // again. What one worker does for many problems, the processor has at hand.
 func Serve(w, of *Worker) {
 	w.identity = of.own
-	w.task = &w.problem.Task
-	w.Separator.Serve(w.task)
+	w.Task = &w.problem.Task
+	w.Separator.Serve(w.Task)
 	p := w.problem.Point.P
-	w.in[tapec.Primal][vec.P], w.out[tapec.Primal][vec.P] = p, p
-	w.version = -1
-	for _, c := range w.byParams {
+	w.In[tapec.Primal][vec.P], w.Out[tapec.Primal][vec.P] = p, p
+	w.Version = -1
+	for _, c := range w.ByParams {
 		for _, i := range c.Params {
 			c.Machine.SetVector(i, p)
 		}

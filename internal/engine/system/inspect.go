@@ -19,7 +19,7 @@ import (
 // OutputWidth returns the number of elements of all outputs.
 func (w *Worker) OutputWidth() int {
 	n := 0
-	for _, b := range w.value.Get(tapec.PartOutputs).Outs {
+	for _, b := range w.Primals.Get(tapec.PartOutputs).Outs {
 		n = max(n, b.Hi)
 	}
 	return n
@@ -27,22 +27,22 @@ func (w *Worker) OutputWidth() int {
 
 // Outputs writes the outputs[OutputWidth()] at (t, y, d), with the modes that were entered last.
 func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
-	w.runAt(w.value.Get(tapec.PartOutputs), vec.Out, t, y, d, outputs)
+	w.runAt(w.Primals.Get(tapec.PartOutputs), vec.Out, t, y, d, outputs)
 }
 
 // Invariants writes gaps[2·invariants] at (t, y, d): first how far the two sides of each invariant
 // differ, then how large they are.
 func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
-	w.runAt(w.value.Get(tapec.PartInvariants), vec.Other, t, y, d, gaps)
+	w.runAt(w.Primals.Get(tapec.PartInvariants), vec.Other, t, y, d, gaps)
 }
 
 // runAt runs c at (t, y, d), and restores the discretes of the run afterwards.
 func (w *Worker) runAt(c *compiled.Call, to vec.Vector, t float64, y, d, out []float64) {
-	w.t[0] = t
-	saved, other := w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to]
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to] = y, d, out
-	c.Run(&w.in, &w.out)
-	w.in[tapec.Primal][vec.D], w.out[tapec.Primal][to] = saved, other
+	w.T[0] = t
+	saved, other := w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to]
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to] = y, d, out
+	c.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to] = saved, other
 }
 
 // AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
@@ -65,7 +65,7 @@ func (w *Worker) AtStart() (times, y []float64) {
 // StepStats returns the statistics of the worker's programs of whole steps and of their transposes;
 // nil where there is none.
 func (w *Worker) StepStats() (step, transpose *vm.Stats) {
-	a, b := w.made()
+	a, b := w.Made()
 	return compiled.Stats(a), compiled.Stats(b)
 }
 
@@ -118,7 +118,7 @@ func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (origin.
 	e := tape.NewEvaluator[float64](of)
 	w.model.Load(of, e, &vec.Values{
 		vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.P, vec.D: d, vec.M: m,
-		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, w.kit.Layout.NM),
+		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, w.Kit.Layout.NM),
 	})
 	e.Run()
 	if v, found := e.FirstNonFinite(); found && int(v) < len(of.Inputs) &&

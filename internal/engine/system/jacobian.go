@@ -10,7 +10,7 @@ import (
 // Jacobian implements solvers.JacobianField. It panics unless the problem asked for a Jacobian when the worker's kit
 // was made.
 func (w *Worker) Jacobian() *solvers.Jacobian {
-	if w.value.Get(tapec.PartJacobian) == nil {
+	if w.Primals.Get(tapec.PartJacobian) == nil {
 		panic("system: the problem asked for no Jacobian")
 	}
 	return w.problem.Places()
@@ -24,20 +24,20 @@ func (w *ComplexWorker) Mass() *solvers.Mass { return w.model.Mass }
 
 // EvalJacobian implements solvers.JacobianField.
 func (w *Worker) EvalJacobian(t float64, y, j []float64) {
-	w.evalPart(w.value.Get(tapec.PartJacobian), vec.J, t, y, j)
+	w.evalPart(w.Primals.Get(tapec.PartJacobian), vec.J, t, y, j)
 }
 
 // evalPart evaluates c, a part whose values are the vector of, at (t, y).
 func (w *Worker) evalPart(c *compiled.Call, of vec.Vector, t float64, y, x []float64) {
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y] = y
-	w.out[tapec.Primal][of] = x
-	c.RunMoved(&w.in, &w.out)
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.Out[tapec.Primal][of] = x
+	c.RunMoved(&w.In, &w.Out)
 }
 
 // PushJacobian implements solvers.TangentJacobianField.
 func (w *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
-	w.pushPart(w.push.Get(tapec.PartJacobian), vec.J, t, y, td, yd, jd)
+	w.pushPart(w.Tangents.Get(tapec.PartJacobian), vec.J, t, y, td, yd, jd)
 }
 
 // pushPart pushes tangents through a part; see evalPart.
@@ -46,19 +46,19 @@ func (w *Worker) pushPart(c *compiled.Call, of vec.Vector, t float64, y, td, yd,
 		clear(xd)
 		return
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y] = y
-	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
-	w.out[tapec.Tangent][of] = xd
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = td, yd
+	w.Out[tapec.Tangent][of] = xd
 	if !c.Covers(tapec.Tangent, of, len(xd)) {
 		clear(xd)
 	}
-	c.RunMoved(&w.in, &w.out)
+	c.RunMoved(&w.In, &w.Out)
 }
 
 // PullJacobian implements solvers.CotangentJacobianField.
 func (w *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
-	w.pullPart(w.pull.Get(tapec.PartJacobian), vec.J, t, y, jb, yb, tb)
+	w.pullPart(w.Transposes.Get(tapec.PartJacobian), vec.J, t, y, jb, yb, tb)
 }
 
 // pullPart pulls cotangents through a part; see evalPart.
@@ -68,17 +68,17 @@ func (w *Worker) pullPart(c *compiled.Call, of vec.Vector, t float64, y, xb, yb,
 		clear(tb)
 		return
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y] = y
-	w.in[tapec.Cotangent][of] = xb
-	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Cotangent][of] = xb
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.T] = yb, tb
 	if !c.Covers(tapec.Cotangent, vec.Y, len(yb)) {
 		clear(yb)
 	}
 	if !c.Covers(tapec.Cotangent, vec.T, len(tb)) {
 		clear(tb)
 	}
-	c.RunMoved(&w.in, &w.out)
+	c.RunMoved(&w.In, &w.Out)
 }
 
 // PullPushJacobian implements solvers.SecondJacobianField.
@@ -105,15 +105,15 @@ var (
 
 // Delays writes the delays that move. DelaysPush and DelaysPull are its derivatives, as of Eval.
 func Delays(w *Worker, t float64, y, tau []float64) {
-	w.evalPart(w.value.Get(tapec.PartDelays), vec.Delays, t, y, tau)
+	w.evalPart(w.Primals.Get(tapec.PartDelays), vec.Delays, t, y, tau)
 }
 
 // DelaysPush writes tangents; see Delays.
 func DelaysPush(w *Worker, t float64, y, td, yd, x []float64) {
-	w.pushPart(w.push.Get(tapec.PartDelays), vec.Delays, t, y, td, yd, x)
+	w.pushPart(w.Tangents.Get(tapec.PartDelays), vec.Delays, t, y, td, yd, x)
 }
 
 // DelaysPull writes cotangents; see Delays.
 func DelaysPull(w *Worker, t float64, y, x, yb, tb []float64) {
-	w.pullPart(w.pull.Get(tapec.PartDelays), vec.Delays, t, y, x, yb, tb)
+	w.pullPart(w.Transposes.Get(tapec.PartDelays), vec.Delays, t, y, x, yb, tb)
 }

@@ -25,7 +25,7 @@ func (w *Worker) trace(c *compiled.Call, i, j int, s *sens.Site) {
 		}
 		row := w.model.Compiled.InstantList[s.Index].Row
 		from.Row = fmt.Sprintf(" in row %d of %q (%s = %s)", f.Table.Row(row), f.Table.Name,
-			w.model.Checked.Time.Name, diag.Number(w.t[0]))
+			w.model.Checked.Time.Name, diag.Number(w.T[0]))
 		for _, x := range w.model.Checked.Observations {
 			if x.Table != f.Table || f.Span.Start < x.Span.Start || f.Span.End > x.Span.End {
 				continue
@@ -51,7 +51,7 @@ func (w *Worker) origin(c *compiled.Call, output tape.Value) (origin.Origin, boo
 func (w *Worker) evaluator(c *compiled.Call) *tape.Evaluator[float64] {
 	e := tape.NewEvaluator[float64](c.Tape)
 	for i, b := range c.Ins {
-		if from := w.in[b.Vary][b.Vec]; b.Hi <= len(from) {
+		if from := w.In[b.Vary][b.Vec]; b.Hi <= len(from) {
 			copy(e.Input(c.Tape.Inputs[i].Name), from[b.Lo:b.Hi])
 		}
 	}
@@ -61,18 +61,18 @@ func (w *Worker) evaluator(c *compiled.Call) *tape.Evaluator[float64] {
 
 // OutputOf returns which output element i of all outputs belongs to.
 func (w *Worker) OutputOf(i int) int {
-	return slices.IndexFunc(w.value.Get(tapec.PartOutputs).Outs, func(b compiled.Binding) bool {
+	return slices.IndexFunc(w.Primals.Get(tapec.PartOutputs).Outs, func(b compiled.Binding) bool {
 		return b.Lo <= i && i < b.Hi
 	})
 }
 
 // OutputOrigin returns where output i at (t, y, d) has its first number from that is not finite.
 func (w *Worker) OutputOrigin(t float64, y, d []float64, i int) (from origin.Origin, found bool) {
-	c := w.value.Get(tapec.PartOutputs)
-	w.t[0] = t
-	saved := w.in[tapec.Primal][vec.D]
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = y, d
+	c := w.Primals.Get(tapec.PartOutputs)
+	w.T[0] = t
+	saved := w.In[tapec.Primal][vec.D]
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = y, d
 	from, found = w.origin(c, c.Tape.Outputs[i].Value)
-	w.in[tapec.Primal][vec.D] = saved
+	w.In[tapec.Primal][vec.D] = saved
 	return from, found
 }

@@ -11,9 +11,9 @@ func (w *Worker) Peaks() []int { return w.problem.Peaks }
 
 // Heights implements sens.PeakObjectives.
 func (w *Worker) Heights(t float64, y, e []float64) {
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.F] = y, w.functional
-	w.value.Get(tapec.PartPeaks).Run(&w.in, &w.out)
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.F] = y, w.functional
+	w.Primals.Get(tapec.PartPeaks).Run(&w.In, &w.Out)
 	for i, j := range w.problem.Peaks {
 		e[i] = w.functional[j]
 	}
@@ -25,11 +25,11 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 		clear(ed)
 		return
 	}
-	w.t[0] = t
+	w.T[0] = t
 	clear(w.functional) // what does not move is not written
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = y, rateOfTime, yd
-	w.out[tapec.Tangent][vec.F] = w.functional
-	w.slopes.Run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = y, rateOfTime, yd
+	w.Out[tapec.Tangent][vec.F] = w.functional
+	w.slopes.Run(&w.In, &w.Out)
 	for i, j := range w.problem.Peaks {
 		ed[i] = w.functional[j]
 	}
@@ -37,14 +37,14 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 
 // PeakAt implements sens.PeakSingles.
 func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float64, ok bool) {
-	if len(w.value.Get(tapec.PartPeaks).Outs) <= compiled.ManyPeaks {
+	if len(w.Primals.Get(tapec.PartPeaks).Outs) <= compiled.ManyPeaks {
 		return 0, 0, false
 	}
 	element := w.problem.Peaks[j]
 	group := w.model.FunctionalAt(element) / compiled.ManyPeaks
 	calls, ok := w.peakCalls[group]
 	if !ok {
-		g, err := w.kit.PeakGroup(w.model, group)
+		g, err := w.Kit.PeakGroup(w.model, group)
 		if err != nil {
 			return 0, 0, false
 		}
@@ -53,21 +53,21 @@ func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float6
 			w.peakCalls = map[int][2]*compiled.Call{}
 		}
 		w.peakCalls[group] = calls
-		w.keep(calls[0])
-		w.keep(calls[1])
+		w.Keep(calls[0])
+		w.Keep(calls[1])
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.F] = y, w.functional
-	calls[0].Run(&w.in, &w.out)
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.F] = y, w.functional
+	calls[0].Run(&w.In, &w.Out)
 	e = w.functional[element]
 	if calls[1] == nil {
 		return e, 0, true
 	}
-	w.t[0] = within
+	w.T[0] = within
 	w.functional[element] = 0 // what does not move is not written
-	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = rateOfTime, yd
-	w.out[tapec.Tangent][vec.F] = w.functional
-	calls[1].Run(&w.in, &w.out)
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = rateOfTime, yd
+	w.Out[tapec.Tangent][vec.F] = w.functional
+	calls[1].Run(&w.In, &w.Out)
 	return e, w.functional[element], true
 }
 

@@ -49,7 +49,7 @@ func early(w *Worker, i int) int {
 	if w.flights == nil {
 		return 0
 	}
-	w.Times(w.in[tapec.Primal][vec.D])
+	w.Times(w.In[tapec.Primal][vec.D])
 	return w.flights.Skip(i)
 }
 
@@ -88,7 +88,7 @@ type overPeriod struct {
 func (p *Problem) overPeriod(w *Worker, l *leg) *overPeriod {
 	aside := func(event int) bool { e := p.Model.Checked.Events[event]; return e.Settles || e.Resumes }
 	o := &overPeriod{Worker: w, leg: l, times: orbit.NewSchedule(w.flights, l.n, l.later, l.t, aside)}
-	o.work = make([]float64, len(o.times.All)*max(w.lanes, 1))
+	o.work = make([]float64, len(o.times.All)*max(w.Width, 1))
 	o.InstantTimes(l.from.D, make([]float64, len(o.times.All))) // derivatives are asked for without times
 	return o
 }
@@ -192,7 +192,7 @@ func (o *overPeriod) left(t0 float64) (ym, dm []float64) {
 
 // SetTangent implements solvers.TangentSystem.
 func (o *overPeriod) SetTangent(pd []float64) {
-	at := len(pd) - o.leg.variables()*o.lanes
+	at := len(pd) - o.leg.variables()*o.Width
 	o.Worker.SetTangent(pd[:at])
 	o.moved = pd[at:]
 }
@@ -205,7 +205,7 @@ func (o *overPeriod) StartPush(t0 float64, td, yd, dd []float64) {
 	if o.leg.origin {
 		return
 	}
-	b, l := o.leg.from, o.lanes
+	b, l := o.leg.from, o.Width
 	copy(yd, o.moved)
 	b.Each(func(k, at int, timed bool) {
 		to := dd[at*l : (at+1)*l]
@@ -239,7 +239,7 @@ func (o *overPeriod) Begin(rows [][]float64) {
 func (o *overPeriod) StartPull(t0 float64, yb, db, tb []float64) {
 	ym, dm := o.left(t0)
 	yb, db = slices.Clone(yb), slices.Clone(db)
-	if b, l := o.leg.from, o.lanes; !o.leg.origin {
+	if b, l := o.leg.from, o.Width; !o.leg.origin {
 		take := func(k int, from []float64, timed bool) {
 			for j, x := range from {
 				if k >= 0 && j < len(o.ends) && o.ends[j] != nil {
@@ -597,7 +597,7 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 		o.flags.SetTangent(make([]float64, o.problem.Plan.Width))
 	}
 	w := o.flags
-	body := w.value.List(tapec.PartAffects)[m.Firing.Event]
+	body := w.Primals.List(tapec.PartAffects)[m.Firing.Event]
 	if body == nil {
 		return nil
 	}

@@ -155,7 +155,7 @@ func (w *Worker) Unseen(times, y []float64) (end float64, some bool) {
 // look is unseen, with the params, discretes and modes that w has entered, and the state y at the first time.
 func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
 	if s.stale {
-		s.line.set(&w.in, times[0], y)
+		s.line.set(&w.In, times[0], y)
 		s.stale = false
 		for i := range s.calms {
 			c := &s.calms[i]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
 )
 
@@ -25,7 +26,7 @@ objective F = final(sum(x^2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := system.NewStageValues(k, 4<<20)
+	values := steps.NewStageValues(k, 4<<20)
 	if values == nil {
 		t.Fatal("nothing is kept")
 	}

@@ -118,7 +118,7 @@ func (l *timeline) set(in *vec.Frame, t float64, y []float64) {
 	same := l.computed
 	for _, to := range l.inputs {
 		from := in[tapec.Primal][to.vec][to.from:]
-		if same && sameBits(to.point, from[:len(to.point)]) {
+		if same && vec.SameBits(to.point, from[:len(to.point)]) {
 			continue
 		}
 		same = false

@@ -37,7 +37,7 @@ func (v *watching) watch(w *Worker, p *compiled.NarrowParts) {
 		at := w.model.Layout.Part(tapec.MustName(input))
 		return narrow.Place{
 			Time: at.Vec == vec.T, State: at.Vec == vec.Y, From: at.Offset,
-			Values: func() []float64 { return w.in[tapec.Primal][at.Vec][at.Offset : at.Offset+at.Len] },
+			Values: func() []float64 { return w.In[tapec.Primal][at.Vec][at.Offset : at.Offset+at.Len] },
 		}
 	}
 	v.Add(narrow.New(&p.Tapes, place, func(part int) bool { return w.problem.Watches(p.Readers[part]) }), p.Names)

@@ -6,7 +6,9 @@ import (
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -15,8 +17,8 @@ import (
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	serving
-	Space
-	Steps
+	work.Space
+	steps.Steps
 	model  *compiled.Model
 	slopes *compiled.Call // of the peaks; nil for none
 	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
@@ -80,15 +82,15 @@ type visits struct {
 func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	m, l := p.Model, k.Layout
 	w := &Worker{model: m, rates: tapec.PartRates}
-	w.Space = Space{task: &p.Task, kit: k, lanes: k.Lanes, version: -1}
-	w.Steps = Steps{Space: &w.Space, field: w}
+	w.Space = work.Space{Task: &p.Task, Kit: k, Width: k.Lanes, Version: -1}
+	w.Steps = steps.Steps{Space: &w.Space, Field: w}
 	w.edging = edging{of: p.Edges, model: m}
 	w.psi = make([]float64, l.Objectives*k.Lanes)
-	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.callOf(p), nil }
+	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.CallOf(p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*compiled.Program]
 		to   *tapec.Parts[*compiled.Call]
-	}{{k.Value, &w.value}, {k.Pull, &w.pull}, {k.Push, &w.push}} {
+	}{{k.Value, &w.Primals}, {k.Pull, &w.Transposes}, {k.Push, &w.Tangents}} {
 		if s.from != nil {
 			calls, _ := tapec.Transform(s.from, toCall)
 			*s.to = *calls
@@ -97,8 +99,8 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	w.serving.begin(w, p)
 	c := m.Compiled
 	lanes := k.Lanes
-	for _, f := range []*vec.Frame{&w.in, &w.out} {
-		f[tapec.Primal][vec.T] = w.t[:]
+	for _, f := range []*vec.Frame{&w.In, &w.Out} {
+		f[tapec.Primal][vec.T] = w.T[:]
 		f[tapec.Primal][vec.P] = p.Point.P
 		f[tapec.Primal][vec.D] = make([]float64, l.ND)
 		f[tapec.Primal][vec.M] = make([]float64, l.NM)
@@ -107,8 +109,8 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 		f[tapec.Primal][vec.E] = make([]float64, l.NE)
 	}
 	// what calls read and what they write is the same memory, but for discretes and states
-	w.out[tapec.Primal][vec.C] = w.in[tapec.Primal][vec.C]
-	w.out[tapec.Primal][vec.E] = w.in[tapec.Primal][vec.E]
+	w.Out[tapec.Primal][vec.C] = w.In[tapec.Primal][vec.C]
+	w.Out[tapec.Primal][vec.E] = w.In[tapec.Primal][vec.E]
 	elems := 1
 	for i := range c.Model.Events {
 		elems = max(elems, compiled.EventElems(c.Model.Events[i].Axes()))
@@ -131,18 +133,18 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 		w.bindDerivatives()
 	}
 	w.flights = newFlights(m)
-	w.slopes = w.callOf(k.Slopes)
+	w.slopes = w.CallOf(k.Slopes)
 	if k.Shared != nil {
-		w.shared = w.callOf(k.Shared)
+		w.Shared = w.CallOf(k.Shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.NW), room: keptLimit / 8}
 	}
-	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.value, &w.pull, &w.push} {
+	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.Primals, &w.Transposes, &w.Tangents} {
 		for _, c := range calls.All() {
-			w.keep(c)
+			w.Keep(c)
 		}
 	}
-	w.keep(w.slopes)
-	w.keep(w.shared)
+	w.Keep(w.slopes)
+	w.Keep(w.Shared)
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
 	w.watching = newWatching(w)
@@ -152,7 +154,7 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 
 // bindDerivatives makes the tangents and cotangents that outlive a call, and binds them.
 func (w *Worker) bindDerivatives() {
-	k, l, lanes := w.kit, w.kit.Layout, w.lanes
+	k, l, lanes := w.Kit, w.Kit.Layout, w.Width
 	for _, v := range []*frameVectors{&w.bar, &w.dot} {
 		v.c = make([]float64, l.NC*lanes)
 		v.d = make([]float64, l.ND*lanes)
@@ -161,31 +163,31 @@ func (w *Worker) bindDerivatives() {
 	}
 	w.dot.p = make([]float64, k.Plan.Width*lanes)
 	w.dot.sides = make([]float64, k.NSides*lanes)
-	w.in[tapec.Primal][vec.Sides] = w.dot.sides
-	w.book = compiled.NewLedger(k.Plan, lanes)
-	w.out[tapec.Cotangent][vec.P], w.out[tapec.Cotangent][vec.C] = w.book.Sums, w.bar.c
-	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.E] = w.bar.d, w.bar.e
-	w.in[tapec.Cotangent][vec.C], w.in[tapec.Cotangent][vec.E] = w.bar.c, w.bar.e
-	w.in[tapec.Tangent][vec.P], w.in[tapec.Tangent][vec.C] = w.dot.p, w.dot.c
-	w.in[tapec.Tangent][vec.D], w.in[tapec.Tangent][vec.E] = w.dot.d, w.dot.e
-	w.out[tapec.Tangent][vec.C], w.out[tapec.Tangent][vec.E] = w.dot.c, w.dot.e
+	w.In[tapec.Primal][vec.Sides] = w.dot.sides
+	w.Book = compiled.NewLedger(k.Plan, lanes)
+	w.Out[tapec.Cotangent][vec.P], w.Out[tapec.Cotangent][vec.C] = w.Book.Sums, w.bar.c
+	w.Out[tapec.Cotangent][vec.D], w.Out[tapec.Cotangent][vec.E] = w.bar.d, w.bar.e
+	w.In[tapec.Cotangent][vec.C], w.In[tapec.Cotangent][vec.E] = w.bar.c, w.bar.e
+	w.In[tapec.Tangent][vec.P], w.In[tapec.Tangent][vec.C] = w.dot.p, w.dot.c
+	w.In[tapec.Tangent][vec.D], w.In[tapec.Tangent][vec.E] = w.dot.d, w.dot.e
+	w.Out[tapec.Tangent][vec.C], w.Out[tapec.Tangent][vec.E] = w.dot.c, w.dot.e
 }
 
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
-	if w.version != w.problem.Point.Version {
+	if w.Version != w.problem.Point.Version {
 		w.redo()
 	}
 }
 
 func (w *Worker) redo() {
-	w.version = w.problem.Point.Version
-	for _, c := range w.keeps {
+	w.Version = w.problem.Point.Version
+	for _, c := range w.Keeps {
 		c.Machine.Refresh()
 	}
-	w.refreshSteps()
-	if w.value.Get(tapec.PartRunWork) != nil {
-		w.value.Get(tapec.PartRunWork).Run(&w.in, &w.out)
+	w.RefreshSteps()
+	if w.Primals.Get(tapec.PartRunWork) != nil {
+		w.Primals.Get(tapec.PartRunWork).Run(&w.In, &w.Out)
 	}
 }
 
@@ -193,7 +195,7 @@ func (w *Worker) redo() {
 const keptLimit = 256 << 20
 
 // Lanes implements solvers.CotangentField.
-func (w *Worker) Lanes() int { return w.lanes }
+func (w *Worker) Lanes() int { return w.Width }
 
 // Size implements solvers.Field.
 func (w *Worker) Size() solvers.Size { return w.problem.Size() }
@@ -204,10 +206,10 @@ func (w *Worker) Started() float64 { return w.started }
 // Begin implements solvers.CotangentSystem.
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
-	w.book.Begin(rows)
-	w.beginReading()
+	w.Book.Begin(rows)
+	w.BeginReading()
 	if w.rows = rows; w.model.Settles() {
-		w.later = append(w.later[:0], make([]float64, w.kit.Plan.Width*w.lanes)...)
+		w.later = append(w.later[:0], make([]float64, w.Kit.Plan.Width*w.Width)...)
 	}
 	w.visits.step = -1
 	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
@@ -217,8 +219,8 @@ func (w *Worker) Begin(rows [][]float64) {
 
 // Leave implements solvers.CotangentSystem.
 func (w *Worker) Leave(db []float64) {
-	if c := w.pull.Get(tapec.PartSegmentWork); c != nil {
-		c.Run(&w.in, &w.out)
+	if c := w.Transposes.Get(tapec.PartSegmentWork); c != nil {
+		c.Run(&w.In, &w.Out)
 	}
 	clear(w.bar.e)
 	for i, x := range w.bar.d {
@@ -230,16 +232,16 @@ func (w *Worker) Leave(db []float64) {
 // Finish implements solvers.CotangentSystem.
 func (w *Worker) Finish() {
 	w.pullInstants()
-	if c := w.pull.Get(tapec.PartRunWork); c != nil {
-		c.Run(&w.in, &w.out)
+	if c := w.Transposes.Get(tapec.PartRunWork); c != nil {
+		c.Run(&w.In, &w.Out)
 	}
-	w.book.Finish()
+	w.Book.Finish()
 	for j, x := range w.later {
-		if row := w.rows[j%w.lanes]; row != nil && x != 0 {
-			row[j/w.lanes] += x
+		if row := w.rows[j%w.Width]; row != nil && x != 0 {
+			row[j/w.Width] += x
 		}
 	}
 }
 
 // Sound implements sens.Sounder.
-func (w *Worker) Sound() bool { return w.book.Sound() }
+func (w *Worker) Sound() bool { return w.Book.Sound() }

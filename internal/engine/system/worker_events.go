@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -32,7 +33,7 @@ func (w *Worker) Guards() []solvers.Guard {
 }
 
 // Modes returns those that were entered last.
-func (w *Worker) Modes() []float64 { return w.in[tapec.Primal][vec.M] }
+func (w *Worker) Modes() []float64 { return w.In[tapec.Primal][vec.M] }
 
 // Repeat moves times of events that repeat to those of a run that begins with a state that does.
 func (w *Worker) Repeat(times []float64) { w.flights.Repeat(times) }
@@ -42,22 +43,22 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	if len(rho) == 0 {
 		return
 	}
-	w.t[0] = t
-	guards := w.value.Get(tapec.PartGuards)
+	w.T[0] = t
+	guards := w.Primals.Get(tapec.PartGuards)
 	if s := &w.small; s.y != nil {
-		copyFew(s.y, y)
+		work.CopyFew(s.y, y)
 		if guards.Bound {
 			guards.Machine.Run()
 		} else {
-			w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = s.y, w.rho
-			w.out[tapec.Primal][vec.Truth] = w.truth
-			guards.RunBound(&w.in, &w.out)
+			w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.Rho] = s.y, w.rho
+			w.Out[tapec.Primal][vec.Truth] = w.truth
+			guards.RunBound(&w.In, &w.Out)
 		}
-		copyFew(rho, w.rho)
+		work.CopyFew(rho, w.rho)
 	} else {
-		w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Rho] = y, rho
-		w.out[tapec.Primal][vec.Truth] = w.truth
-		guards.Run(&w.in, &w.out)
+		w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.Rho] = y, rho
+		w.Out[tapec.Primal][vec.Truth] = w.truth
+		guards.Run(&w.In, &w.Out)
 	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
@@ -66,34 +67,34 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // GuardPush implements solvers.TangentSystem.
 func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
-	c := w.push.Get(tapec.PartGuards)
+	c := w.Tangents.Get(tapec.PartGuards)
 	if c == nil {
 		clear(rd)
 		return
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vec.Y] = y
-	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y] = td, yd
-	w.out[tapec.Tangent][vec.Rho] = w.one[:len(w.rho)*w.lanes]
-	c.Run(&w.in, &w.out)
-	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = td, yd
+	w.Out[tapec.Tangent][vec.Rho] = w.one[:len(w.rho)*w.Width]
+	c.Run(&w.In, &w.Out)
+	copy(rd, w.one[i*w.Width:(i+1)*w.Width])
 	clear(w.one)
 }
 
 // GuardPull implements solvers.CotangentSystem.
 func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
-	c := w.pull.Get(tapec.PartGuards)
+	c := w.Transposes.Get(tapec.PartGuards)
 	if c == nil {
 		return
 	}
-	w.t[0] = t
-	seeds := w.one[:len(w.rho)*w.lanes]
-	seed := seeds[i*w.lanes : (i+1)*w.lanes]
+	w.T[0] = t
+	seeds := w.one[:len(w.rho)*w.Width]
+	seed := seeds[i*w.Width : (i+1)*w.Width]
 	copy(seed, wt)
-	w.in[tapec.Primal][vec.Y] = y
-	w.in[tapec.Cotangent][vec.Rho] = seeds
-	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.T] = yb, tb
-	c.Run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Cotangent][vec.Rho] = seeds
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.T] = yb, tb
+	c.Run(&w.In, &w.Out)
 	clear(seed)
 }
 
@@ -130,13 +131,13 @@ func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
 func (w *Worker) Times(d []float64) []float64 {
 	if w.instantsMove || w.times.version != w.problem.Point.Version {
 		w.times.version = w.problem.Point.Version
-		saved := w.in[tapec.Primal][vec.D]
+		saved := w.In[tapec.Primal][vec.D]
 		if w.instantsMove {
-			w.in[tapec.Primal][vec.D] = d
+			w.In[tapec.Primal][vec.D] = d
 		}
-		w.out[tapec.Primal][vec.Times] = w.times.at
-		w.times.values.Run(&w.in, &w.out)
-		w.in[tapec.Primal][vec.D] = saved
+		w.Out[tapec.Primal][vec.Times] = w.times.at
+		w.times.values.Run(&w.In, &w.Out)
+		w.In[tapec.Primal][vec.D] = saved
 		w.flights.Shift(w.times.at)
 	}
 	return w.times.at
@@ -149,12 +150,12 @@ func (w *Worker) InstantPush(i int, td []float64) {
 		clear(td)
 		return
 	}
-	n := len(w.model.Compiled.InstantList) * w.lanes
-	w.out[tapec.Tangent][vec.Times] = w.one[:n]
-	c.Run(&w.in, &w.out)
-	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
+	n := len(w.model.Compiled.InstantList) * w.Width
+	w.Out[tapec.Tangent][vec.Times] = w.one[:n]
+	c.Run(&w.In, &w.Out)
+	copy(td, w.one[i*w.Width:(i+1)*w.Width])
 	if k := early(w, i); k != 0 {
-		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
+		for l, x := range w.one[w.Instants()[i].Period*w.Width:][:w.Width] {
 			td[l] = math.FMA(float64(k), x, td[l])
 		}
 	}
@@ -163,13 +164,13 @@ func (w *Worker) InstantPush(i int, td []float64) {
 
 // InstantPull implements solvers.CotangentSystem.
 func (w *Worker) InstantPull(i int, wt []float64) {
-	at := w.bar.times[i*w.lanes : (i+1)*w.lanes]
+	at := w.bar.times[i*w.Width : (i+1)*w.Width]
 	for l := range at {
 		at[l] += wt[l]
 	}
 	if k := early(w, i); k != 0 {
 		for l, x := range wt {
-			at := w.Instants()[i].Period*w.lanes + l
+			at := w.Instants()[i].Period*w.Width + l
 			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])
 		}
 	}
@@ -180,8 +181,8 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 
 func (w *Worker) pullInstants() {
 	if c := w.times.pull; c != nil {
-		w.in[tapec.Cotangent][vec.Times] = w.bar.times
-		c.Run(&w.in, &w.out)
+		w.In[tapec.Cotangent][vec.Times] = w.bar.times
+		c.Run(&w.In, &w.Out)
 	}
 	clear(w.bar.times)
 }
@@ -215,7 +216,7 @@ func (w *Worker) Groups() []int32 { return w.model.Checked.Arrays() }
 
 // Priorities implements solvers.Prioritized.
 func (w *Worker) Priorities(t float64, y, priorities []float64) {
-	w.runAt(w.value.Get(tapec.PartPriorities), vec.Priorities, t, y, w.in[tapec.Primal][vec.D], priorities)
+	w.runAt(w.Primals.Get(tapec.PartPriorities), vec.Priorities, t, y, w.In[tapec.Primal][vec.D], priorities)
 }
 
 // fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.
@@ -246,15 +247,15 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 	copy(yp, ym)
 	copy(dp, dm)
-	body := w.value.List(tapec.PartAffects)[f.Event]
+	body := w.Primals.List(tapec.PartAffects)[f.Event]
 	if body != nil {
-		w.t[0] = t
-		saved := w.in[tapec.Primal][vec.D]
-		w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
-		w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
-		w.out[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.D] = yp, dp
-		body.Run(&w.in, &w.out)
-		w.in[tapec.Primal][vec.D] = saved
+		w.T[0] = t
+		saved := w.In[tapec.Primal][vec.D]
+		w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+		w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+		w.Out[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.D] = yp, dp
+		body.Run(&w.In, &w.Out)
+		w.In[tapec.Primal][vec.D] = saved
 	}
 }
 
@@ -270,21 +271,21 @@ func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	copy(ypd, ymd)
 	copy(dpd, dmd)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.Program, ypd, dpd, w.lanes)
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
+		clearTargets(body.Program, ypd, dpd, w.Width)
 	}
-	body := w.push.List(tapec.PartAffects)[f.Event]
+	body := w.Tangents.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	w.t[0] = t
-	saved, savedTangent := w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D]
-	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
-	w.in[tapec.Tangent][vec.T], w.in[tapec.Tangent][vec.Y], w.in[tapec.Tangent][vec.D] = td, ymd, dmd
-	w.out[tapec.Tangent][vec.Y], w.out[tapec.Tangent][vec.D] = ypd, dpd
-	body.Run(&w.in, &w.out)
-	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedTangent
+	w.T[0] = t
+	saved, savedTangent := w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D]
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y], w.In[tapec.Tangent][vec.D] = td, ymd, dmd
+	w.Out[tapec.Tangent][vec.Y], w.Out[tapec.Tangent][vec.D] = ypd, dpd
+	body.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D] = saved, savedTangent
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
@@ -311,19 +312,19 @@ func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	copy(ymb, ypb)
 	copy(dmb, dpb)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.Program, ymb, dmb, w.lanes)
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
+		clearTargets(body.Program, ymb, dmb, w.Width)
 	}
-	body := w.pull.List(tapec.PartAffects)[f.Event]
+	body := w.Transposes.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	w.t[0] = t
-	saved, savedBar := w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D]
-	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.D] = ym, dm
-	w.in[tapec.Cotangent][vec.Y], w.in[tapec.Cotangent][vec.D] = ypb, dpb
-	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.T] = ymb, dmb, tb
-	body.Run(&w.in, &w.out)
-	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
+	w.T[0] = t
+	saved, savedBar := w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D]
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+	w.In[tapec.Cotangent][vec.Y], w.In[tapec.Cotangent][vec.D] = ypb, dpb
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.D], w.Out[tapec.Cotangent][vec.T] = ymb, dmb, tb
+	body.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D] = saved, savedBar
 }

@@ -49,30 +49,30 @@ func (p *Problem) SecondWorker(k *compiled.Kit) *SecondWorker {
 
 // moves binds a vector that is read, and its tangents.
 func (w *SecondWorker) moves(of vec.Vector, x solvers.Dual) {
-	w.in[tapec.Primal][of], w.in[tapec.Tangent][of] = x.X, x.D
+	w.In[tapec.Primal][of], w.In[tapec.Tangent][of] = x.X, x.D
 }
 
 // seeds binds cotangents that are read, and their tangents.
 func (w *SecondWorker) seeds(of vec.Vector, x solvers.Dual) {
-	w.in[tapec.Cotangent][of], w.in[tapec.CotangentTangent][of] = x.X, x.D
+	w.In[tapec.Cotangent][of], w.In[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // pulls binds cotangents that are written, and their tangents.
 func (w *SecondWorker) pulls(of vec.Vector, x solvers.Dual) {
-	w.out[tapec.Cotangent][of], w.out[tapec.CotangentTangent][of] = x.X, x.D
+	w.Out[tapec.Cotangent][of], w.Out[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // at sets the time, and binds its tangents.
 func (w *SecondWorker) at(t solvers.Dual) {
-	w.t[0] = t.X[0]
-	w.in[tapec.Tangent][vec.T] = t.D
+	w.T[0] = t.X[0]
+	w.In[tapec.Tangent][vec.T] = t.D
 }
 
 // Begin implements solvers.SecondSystem.
 func (w *SecondWorker) Begin() {
 	w.refresh()
-	if w.version != w.fresh {
-		w.fresh = w.version
+	if w.Version != w.fresh {
+		w.fresh = w.Version
 		for _, c := range w.second.All() {
 			c.Refresh()
 		}
@@ -110,7 +110,7 @@ func (w *SecondWorker) pullPush(c *compiled.Call, of vec.Vector, t, y, seeds, yb
 			clear(v.x.D)
 		}
 	}
-	c.RunMoved(&w.in, &w.out)
+	c.RunMoved(&w.In, &w.Out)
 }
 
 // Leave implements solvers.SecondSystem.
@@ -134,9 +134,9 @@ func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 // seeded runs c with wt as the cotangent of element i of a vector.
 func (w *SecondWorker) seeded(c *compiled.Call, of vec.Vector, seeds solvers.Dual, i int, wt solvers.Dual) {
 	seeds.X[i] = wt.X[0]
-	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
+	copy(seeds.D[i*w.Width:], wt.D[:w.Width])
 	w.seeds(of, seeds)
-	c.Run(&w.in, &w.out)
+	c.Run(&w.In, &w.Out)
 	seeds.Clear()
 }
 
@@ -162,16 +162,16 @@ func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
 		clearTargets(body.Program, ymb.X, dmb.X, 1)
-		clearTargets(body.Program, ymb.D, dmb.D, w.lanes)
+		clearTargets(body.Program, ymb.D, dmb.D, w.Width)
 	}
 	body := w.second.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	in, out := w.in, w.out
-	w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	in, out := w.In, w.Out
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
 	w.at(t)
 	w.moves(vec.Y, ym)
 	w.moves(vec.D, dm)
@@ -180,8 +180,8 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 	w.pulls(vec.Y, ymb)
 	w.pulls(vec.D, dmb)
 	w.pulls(vec.T, tb)
-	body.Run(&w.in, &w.out)
-	w.in, w.out = in, out
+	body.Run(&w.In, &w.Out)
+	w.In, w.Out = in, out
 }
 
 // StartPullPush implements solvers.SecondSystem.
@@ -196,7 +196,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 		for i, cut := range w.problem.Point.Cut {
 			if cut {
 				yb.X[i] = 0
-				clear(yb.D[i*w.lanes : (i+1)*w.lanes])
+				clear(yb.D[i*w.Width : (i+1)*w.Width])
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	w.seeds(vec.Y, yb)
 	w.seeds(vec.D, db)
 	w.pulls(vec.T, tb)
-	c.Run(&w.in, &w.out)
+	c.Run(&w.In, &w.Out)
 }
 
 // Finish implements solvers.SecondSystem.
@@ -221,12 +221,12 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	for i, x := range f.X { // an objective without a value must not spoil the others
 		if math.IsNaN(x) {
 			w.functionals.X[i] = 0
-			clear(w.functionals.D[i*w.lanes : (i+1)*w.lanes])
+			clear(w.functionals.D[i*w.Width : (i+1)*w.Width])
 		}
 	}
 	w.moves(vec.F, w.functionals)
 	w.pulls(vec.F, fb)
-	one := solvers.NewDual(1, w.lanes)
+	one := solvers.NewDual(1, w.Width)
 	one.X[0] = 1
 	w.seeded(c, vec.Psi, w.psi, w.problem.Rows[o], one)
 }
@@ -243,9 +243,9 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	if s.Kind == sens.SiteEvent && w.model.SomeNth {
 		fb = w.maskDuals(s, c, fb)
 	}
-	in, out := w.in, w.out
+	in, out := w.In, w.Out
 	w.enterSite(pt)
-	w.at(solvers.Dual{X: w.t[:], D: dot.T})
+	w.at(solvers.Dual{X: w.T[:], D: dot.T})
 	w.moves(vec.Y, solvers.Dual{X: pt.Yp, D: dot.Yp})
 	w.moves(vec.Ym, solvers.Dual{X: pt.Ym, D: dot.Ym})
 	w.moves(vec.D, solvers.Dual{X: pt.Dp, D: dot.Dp})
@@ -256,8 +256,8 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	w.pulls(vec.D, dpb)
 	w.pulls(vec.Dm, dmb)
 	w.pulls(vec.T, tb)
-	c.Run(&w.in, &w.out)
-	w.in, w.out = in, out
+	c.Run(&w.In, &w.Out)
+	w.In, w.Out = in, out
 }
 
 // maskDuals returns what c, which transposes the reading at a firing, is to read of fb: zeros for the functionals that
@@ -268,7 +268,7 @@ func (w *SecondWorker) maskDuals(s *sens.Site, c *compiled.Call, fb solvers.Dual
 		if b.Vary != tapec.Cotangent || b.Vec != vec.F {
 			continue
 		}
-		lo, hi := b.Lo*w.lanes, b.Hi*w.lanes
+		lo, hi := b.Lo*w.Width, b.Hi*w.Width
 		if w.reads(w.model.FunctionalAt(b.Lo), s) {
 			copy(w.masked.X[b.Lo:b.Hi], fb.X[b.Lo:b.Hi])
 			copy(w.masked.D[lo:hi], fb.D[lo:hi])

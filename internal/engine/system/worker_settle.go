@@ -50,7 +50,7 @@ func (w *Worker) cycleAt(f solvers.Firing, t float64, ym, dm []float64) *cycle {
 // motionAt returns how that state moves.
 func motionAt(w *Worker, f solvers.Firing, t float64, ym, dm []float64, way string) *orbit.Motion {
 	o := w.cycleAt(f, t, ym, dm)
-	return &orbit.Motion{Border: o.from, Width: w.kit.Plan.Width, Slopes: w.problem.slopes(o, way, w.lanes)}
+	return &orbit.Motion{Border: o.from, Width: w.Kit.Plan.Width, Slopes: w.problem.slopes(o, way, w.Width)}
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -70,7 +70,7 @@ type atRest struct {
 func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 	r, z := w.rest, w.Size()
 	if r == nil {
-		l := w.lanes
+		l := w.Width
 		r = &atRest{
 			y: make([]float64, z.N), d: make([]float64, z.D), modes: make([]float64, z.M),
 			rates: make([]float64, (z.N+z.Q)*l), moves: make([]float64, z.N*l), time: make([]float64, l),
@@ -94,7 +94,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 		}
 		r.of = state
 	}
-	copy(r.modes, w.in[tapec.Primal][vec.M])
+	copy(r.modes, w.In[tapec.Primal][vec.M])
 	w.Enter(state.D, state.M)
 	return r
 }
@@ -103,7 +103,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 // theorem: M ẏ* = (-ḟ, C ẏ).
 func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []float64) {
 	if w.periodic(f) {
-		motionAt(w, f, t, ym, dm, byTangent).Push(w.lanes, w.dot.p, td, yd, dd)
+		motionAt(w, f, t, ym, dm, byTangent).Push(w.Width, w.dot.p, td, yd, dd)
 		return
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -117,8 +117,8 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	}
 	rates := r.rates[:len(yd)]
 	if r.flow == nil {
-		r.linear.Push(rates, yd, w.lanes)
-	} else if w.flows(r, r.flow.Push(rates, yd, w.lanes)) != nil {
+		r.linear.Push(rates, yd, w.Width)
+	} else if w.flows(r, r.flow.Push(rates, yd, w.Width)) != nil {
 		spoil(rates)
 	}
 	copy(yd, rates)
@@ -129,7 +129,7 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []float64) (_, _ []float64) {
 	if w.periodic(f) {
 		db = slices.Clone(db)
-		motionAt(w, f, t, ym, dm, byAdjoint).Pull(w.lanes, yb, db, w.later, tb)
+		motionAt(w, f, t, ym, dm, byAdjoint).Pull(w.Width, yb, db, w.later, tb)
 		return make([]float64, len(yb)), db
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -137,8 +137,8 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 	rates := r.rates[:len(yb)]
 	copy(rates, yb)
 	if r.flow == nil {
-		r.linear.Pull(rates, r.yb, w.lanes)
-	} else if w.flows(r, r.flow.Pull(rates, r.yb, w.lanes)) != nil {
+		r.linear.Pull(rates, r.yb, w.Width)
+	} else if w.flows(r, r.flow.Pull(rates, r.yb, w.Width)) != nil {
 		spoil(rates)
 	}
 	w.Visit(-1)
@@ -175,7 +175,7 @@ func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db, tb so
 	if w.periodic(f) {
 		return w.periodPullPush(f, t, ym, dm, yb, db, tb)
 	}
-	z, l := w.Size(), w.lanes
+	z, l := w.Size(), w.Width
 	// How the steady state moves.
 	y, dd := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
 	w.assignPush(f, t.X[0], ym.X, dm.X, t.D, ym.D, dm.D, y.D, dd.D)

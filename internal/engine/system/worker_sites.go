@@ -15,7 +15,7 @@ import (
 
 // Counts implements sens.Objectives.
 func (w *Worker) Counts() (functionals, objectives int) {
-	return w.kit.Layout.NF, len(w.problem.Rows)
+	return w.Kit.Layout.NF, len(w.problem.Rows)
 }
 
 // site returns the part of s that reads at site.
@@ -49,20 +49,20 @@ func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 	case sens.SitePeak:
 		return len(w.problem.Peaks) > 0
 	}
-	return w.value.List(tapec.PartAtEvents)[event] != nil
+	return w.Primals.List(tapec.PartAtEvents)[event] != nil
 }
 
 // enterSite binds what a site reads.
 func (w *Worker) enterSite(pt *sens.Point) {
 	s := &pt.Site
-	w.t[0] = pt.T
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.Ym] = pt.Yp, pt.Ym
-	w.in[tapec.Primal][vec.Dm] = pt.Dm
+	w.T[0] = pt.T
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.Ym] = pt.Yp, pt.Ym
+	w.In[tapec.Primal][vec.Dm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
-		w.in[tapec.Primal][vec.Fired] = fire(w.model, w.fired, s.Firing, false)
+		w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, s.Firing, false)
 	case sens.SiteTime:
-		w.in[tapec.Primal][vec.Row] = w.data[s.Index]
+		w.In[tapec.Primal][vec.Row] = w.data[s.Index]
 	}
 }
 
@@ -90,13 +90,13 @@ func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
 		clear(w.happened)
 		w.problem.Notes.Clear()
 	}
-	if c := site(&w.value, w.model.Compiled, s); c != nil {
-		saved := w.in[tapec.Primal][vec.D]
+	if c := site(&w.Primals, w.model.Compiled, s); c != nil {
+		saved := w.In[tapec.Primal][vec.D]
 		w.enterSite(pt)
-		w.in[tapec.Primal][vec.D] = pt.Dp
-		w.out[tapec.Primal][vec.F] = w.functional[:w.kit.Layout.NF]
-		c.Run(&w.in, &w.out)
-		w.in[tapec.Primal][vec.D] = saved
+		w.In[tapec.Primal][vec.D] = pt.Dp
+		w.Out[tapec.Primal][vec.F] = w.functional[:w.Kit.Layout.NF]
+		c.Run(&w.In, &w.Out)
+		w.In[tapec.Primal][vec.D] = saved
 		for i := range c.Outs {
 			b := &c.Outs[i]
 			k := w.model.FunctionalAt(b.Lo)
@@ -218,13 +218,13 @@ func selected(f *tapec.Functional, j int) int {
 
 // Values implements sens.Objectives.
 func (w *Worker) Values(functionals, psi []float64) {
-	c := w.value.Get(tapec.PartObjective)
+	c := w.Primals.Get(tapec.PartObjective)
 	if c == nil {
 		return
 	}
-	w.in[tapec.Primal][vec.F] = functionals
-	w.out[tapec.Primal][vec.Psi] = w.psi
-	c.Run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.F] = functionals
+	w.Out[tapec.Primal][vec.Psi] = w.psi
+	c.Run(&w.In, &w.Out)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
 	}
@@ -234,14 +234,14 @@ func (w *Worker) Values(functionals, psi []float64) {
 func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
 	defer w.carry(fb)
-	c := w.pull.Get(tapec.PartObjective)
+	c := w.Transposes.Get(tapec.PartObjective)
 	if c == nil {
 		return
 	}
 	seeds := w.psi
 	clear(seeds)
-	for l := 0; l < w.lanes && first+l < len(w.problem.Rows); l++ {
-		seeds[w.problem.Rows[first+l]*w.lanes+l] = 1
+	for l := 0; l < w.Width && first+l < len(w.problem.Rows); l++ {
+		seeds[w.problem.Rows[first+l]*w.Width+l] = 1
 	}
 	for i, f := range functionals { // an objective without a value must not spoil the others
 		w.functional[i] = f
@@ -249,10 +249,10 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 			w.functional[i] = 0
 		}
 	}
-	w.in[tapec.Primal][vec.F] = w.functional[:len(functionals)]
-	w.in[tapec.Cotangent][vec.Psi] = seeds
-	w.out[tapec.Cotangent][vec.F] = fb
-	c.Run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.F] = w.functional[:len(functionals)]
+	w.In[tapec.Cotangent][vec.Psi] = seeds
+	w.Out[tapec.Cotangent][vec.F] = fb
+	c.Run(&w.In, &w.Out)
 }
 
 // carrying tells which functionals have cotangents in some lane.
@@ -265,11 +265,11 @@ type carrying struct {
 func (w *Worker) carry(fb []float64) {
 	c := &w.carrying
 	if c.elements == nil {
-		c.elements = make([]bool, w.kit.Layout.NF)
+		c.elements = make([]bool, w.Kit.Layout.NF)
 	}
 	c.numbers = c.numbers[:0]
 	for j := range c.elements {
-		c.elements[j] = slices.ContainsFunc(fb[j*w.lanes:(j+1)*w.lanes], func(x float64) bool { return x != 0 })
+		c.elements[j] = slices.ContainsFunc(fb[j*w.Width:(j+1)*w.Width], func(x float64) bool { return x != 0 })
 		if k := w.model.FunctionalAt(j); c.elements[j] && (len(c.numbers) == 0 || c.numbers[len(c.numbers)-1] != k) {
 			c.numbers = append(c.numbers, k)
 		}
@@ -309,20 +309,20 @@ func (w *Worker) carries(list []int, read func(k int) bool) bool {
 
 // ObservePull implements sens.CotangentObjectives.
 func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	c := site(&w.pull, w.model.Compiled, &pt.Site)
+	c := site(&w.Transposes, w.model.Compiled, &pt.Site)
 	if c == nil {
 		return
 	}
 	fb = w.maskFunctionals(&pt.Site, c, fb)
-	saved, savedBar := w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D]
+	saved, savedBar := w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D]
 	w.enterSite(pt)
-	w.in[tapec.Primal][vec.D] = pt.Dp
-	w.in[tapec.Cotangent][vec.F] = fb
-	w.out[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.Ym] = ypb, ymb
-	w.out[tapec.Cotangent][vec.D], w.out[tapec.Cotangent][vec.Dm] = dpb, dmb
-	w.out[tapec.Cotangent][vec.T] = tb
-	c.Run(&w.in, &w.out)
-	w.in[tapec.Primal][vec.D], w.out[tapec.Cotangent][vec.D] = saved, savedBar
+	w.In[tapec.Primal][vec.D] = pt.Dp
+	w.In[tapec.Cotangent][vec.F] = fb
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.Ym] = ypb, ymb
+	w.Out[tapec.Cotangent][vec.D], w.Out[tapec.Cotangent][vec.Dm] = dpb, dmb
+	w.Out[tapec.Cotangent][vec.T] = tb
+	c.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D] = saved, savedBar
 }
 
 // maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
@@ -332,7 +332,7 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) [
 		masked := w.functional[:len(fb)]
 		clear(masked)
 		for _, p := range s.Peaks {
-			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+			for j := p.Element * w.Width; j < (p.Element+1)*w.Width; j++ {
 				masked[j] = float64(p.Weight * fb[j])
 			}
 		}
@@ -346,7 +346,7 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) [
 		b := &c.Ins[i]
 		switch {
 		case b.Vary != tapec.Cotangent || b.Vec != vec.F:
-		case w.reads(w.model.FunctionalAt(b.Lo/w.lanes), s):
+		case w.reads(w.model.FunctionalAt(b.Lo/w.Width), s):
 			copy(masked[b.Lo:b.Hi], fb[b.Lo:b.Hi])
 		default:
 			clear(masked[b.Lo:b.Hi])
@@ -358,25 +358,25 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) [
 // ObservePush implements sens.TangentObjectives.
 func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
 	s := &pt.Site
-	c := site(&w.push, w.model.Compiled, s)
+	c := site(&w.Tangents, w.model.Compiled, s)
 	if c == nil {
 		return
 	}
-	saved, savedDot := w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D]
+	saved, savedDot := w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D]
 	w.enterSite(pt)
-	w.in[tapec.Primal][vec.D] = pt.Dp
-	w.in[tapec.Tangent][vec.Y], w.in[tapec.Tangent][vec.Ym] = ypd, ymd
-	w.in[tapec.Tangent][vec.D], w.in[tapec.Tangent][vec.Dm] = dpd, dmd
-	w.in[tapec.Tangent][vec.T] = td
-	w.out[tapec.Tangent][vec.F] = w.functional
+	w.In[tapec.Primal][vec.D] = pt.Dp
+	w.In[tapec.Tangent][vec.Y], w.In[tapec.Tangent][vec.Ym] = ypd, ymd
+	w.In[tapec.Tangent][vec.D], w.In[tapec.Tangent][vec.Dm] = dpd, dmd
+	w.In[tapec.Tangent][vec.T] = td
+	w.Out[tapec.Tangent][vec.F] = w.functional
 	if s.Kind == sens.SitePeak {
 		clear(w.functional) // what does not move is not written
 	}
-	c.Run(&w.in, &w.out)
-	w.in[tapec.Primal][vec.D], w.in[tapec.Tangent][vec.D] = saved, savedDot
+	c.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D] = saved, savedDot
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
-			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+			for j := p.Element * w.Width; j < (p.Element+1)*w.Width; j++ {
 				fd[j] = math.FMA(p.Weight, w.functional[j], fd[j])
 			}
 		}
@@ -384,13 +384,13 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 	}
 	for i := range c.Outs {
 		b := &c.Outs[i]
-		k := w.model.FunctionalAt(b.Lo / w.lanes)
+		k := w.model.FunctionalAt(b.Lo / w.Width)
 		if !w.reads(k, s) {
 			continue
 		}
 		if slot, ok := w.alone(&w.model.Compiled.Functionals[k], s); ok {
-			for l := range w.lanes {
-				fd[slot*w.lanes+l] += w.functional[b.Lo+l]
+			for l := range w.Width {
+				fd[slot*w.Width+l] += w.functional[b.Lo+l]
 			}
 			continue
 		}
@@ -403,16 +403,16 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 // ValuesPush implements sens.TangentObjectives.
 func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	clear(psid)
-	c := w.push.Get(tapec.PartObjective)
+	c := w.Tangents.Get(tapec.PartObjective)
 	if c == nil {
 		return
 	}
-	w.in[tapec.Primal][vec.F] = functionals
-	w.in[tapec.Tangent][vec.F] = fd
+	w.In[tapec.Primal][vec.F] = functionals
+	w.In[tapec.Tangent][vec.F] = fd
 	clear(w.psi) // rows without a derivative are not written
-	w.out[tapec.Tangent][vec.Psi] = w.psi
-	c.Run(&w.in, &w.out)
+	w.Out[tapec.Tangent][vec.Psi] = w.psi
+	c.Run(&w.In, &w.Out)
 	for i, row := range w.problem.Rows {
-		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
+		copy(psid[i*w.Width:(i+1)*w.Width], w.psi[row*w.Width:])
 	}
 }

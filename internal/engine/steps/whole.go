@@ -1,4 +1,4 @@
-package system
+package steps
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -129,7 +130,7 @@ type sumAt struct{ at, in, out []float64 }
 func (v *wholeSteps) due(w *Steps, key compiled.WholeKey, after int) bool {
 	begun := v.made == nil
 	if begun {
-		v.made, v.after = w.kit.Steps(key), after
+		v.made, v.after = w.Kit.Steps(key), after
 	}
 	if v.never || v.made.Add(1) <= int64(v.after) {
 		return false
@@ -143,65 +144,65 @@ func (v *wholeSteps) ready(w *Steps, key compiled.WholeKey) bool {
 	if v.Call != nil {
 		return true
 	}
-	if !v.due(w, key, w.task.CompileAfter.Small) {
+	if !v.due(w, key, w.Task.CompileAfter.Small) {
 		return false
 	}
 	v.never = true
-	p := w.kit.Value.Get(tapec.PartRates)
+	p := w.Kit.Value.Get(tapec.PartRates)
 	if p.Code.Backend() == simd.Generic { // in Go, a sum of a step takes longer as an instruction for each of its terms
 		return false
 	}
-	if !p.Covers(tapec.Primal, vec.K, w.kit.Layout.NY+w.kit.Layout.NQ) ||
-		key.Back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
+	if !p.Covers(tapec.Primal, vec.K, w.Kit.Layout.NY+w.Kit.Layout.NQ) ||
+		key.Back && (w.Transposes.Get(tapec.PartRates) == nil || w.Shared != nil) {
 		return false
 	}
-	q := w.kit.Whole(key, func() *compiled.WholeProgram {
+	q := w.Kit.Whole(key, func() *compiled.WholeProgram {
 		switch {
 		case key.Guards:
-			return newReading(w.kit, key.Form)
+			return newReading(w.Kit, key.Form)
 		case key.Peaks:
-			return newSampling(w.kit, key.Form)
+			return newSampling(w.Kit, key.Form)
 		}
-		return newWhole(w.kit, key.Form, key.Back)
+		return newWhole(w.Kit, key.Form, key.Back)
 	})
 	if q != nil {
 		v.stages = key.Form.Stages
-		v.bind(w, q, key.Back, w.task.Size().N)
+		v.bind(w, q, key.Back, w.Task.Size().N)
 	}
 	return v.Call != nil
 }
 
 // bind gives the program memory of its own, for that many states.
 func (v *wholeSteps) bind(w *Steps, p *compiled.WholeProgram, back bool, states int) {
-	v.Call = w.callOf(p.Program)
+	v.Call = w.CallOf(p.Program)
 	v.Call.Machine.Share(w.Team())
 	v.in, v.bar, v.out = make([]float64, p.Shared), make([]float64, p.Laned), make([]float64, p.Made)
-	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
-	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
+	w.In[tapec.Primal][vec.Step], w.In[tapec.Cotangent][vec.Step] = v.in, v.bar
+	w.Out[tapec.Primal][vec.Made], w.Out[tapec.Cotangent][vec.Made] = v.out, v.out
 	if !back {
 		return
 	}
 	if v.notes = p.Notes; p.Plain > 0 {
 		v.plain = make([]float64, p.Plain)
-		w.out[tapec.Primal][vec.Made] = v.plain
+		w.Out[tapec.Primal][vec.Made] = v.plain
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
-	l := w.lanes
-	in, out := (states+w.task.Size().Q+1)*l, (states+1)*l
+	l := w.Width
+	in, out := (states+w.Task.Size().Q+1)*l, (states+1)*l
 	for _, name := range p.Sums {
 		b := w.accumulator(name)
 		n := b.Hi - b.Lo
-		v.sums = append(v.sums, sumAt{w.out[b.Vary][b.Vec][b.Lo:b.Hi], v.bar[in : in+n], v.out[out : out+n]})
+		v.sums = append(v.sums, sumAt{w.Out[b.Vary][b.Vec][b.Lo:b.Hi], v.bar[in : in+n], v.out[out : out+n]})
 		in, out = in+n, out+n
 	}
 }
 
 // accumulator returns where the transposes of stages add up what has a name.
 func (w *Steps) accumulator(name string) compiled.Binding {
-	p := w.pull.Get(tapec.PartRates).Program
+	p := w.Transposes.Get(tapec.PartRates).Program
 	i := outputIndex(p.Tape, name)
 	if i < 0 {
-		p = w.pull.Get(tapec.PartJacobian).Program
+		p = w.Transposes.Get(tapec.PartJacobian).Program
 		i = outputIndex(p.Tape, name)
 	}
 	return p.Outs[i]
@@ -246,8 +247,8 @@ func (w *Steps) change(form *solvers.Arithmetic) {
 	w.whole = w.wholes[i]
 }
 
-// made returns the programs of whole steps and of their transposes; nil where there is none.
-func (w *Steps) made() (step, back *compiled.Program) {
+// Made returns the programs of whole steps and of their transposes; nil where there is none.
+func (w *Steps) Made() (step, back *compiled.Program) {
 	for _, f := range w.wholes {
 		for i, v := range f.all() {
 			switch {
@@ -272,28 +273,28 @@ func (w *Steps) made() (step, back *compiled.Program) {
 
 // MakeStep implements solvers.Stepper.
 func (w *Steps) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
-	if w.keeping != nil {
+	if w.Keeping != nil {
 		return false
 	}
 	if len(s.Y0) >= largeStates {
 		return w.makeLarge(form, s, reuse)
 	}
 	v := &w.by(form).steps
-	if v.Call == nil && !v.ready(w, w.kit.OfStep(form)) {
+	if v.Call == nil && !v.ready(w, w.Kit.OfStep(form)) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
 	if !reuse {
-		w.field.Eval(s.T, s.Y0, s.K[:k:k])
+		w.Field.Eval(s.T, s.Y0, s.K[:k:k])
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	copyFew(v.in[3:], s.Y0)
-	copyFew(v.in[3+n:], s.K[:k])
-	v.RunBound(&w.in, &w.out)
+	work.CopyFew(v.in[3:], s.Y0)
+	work.CopyFew(v.in[3+n:], s.K[:k])
+	v.RunBound(&w.In, &w.Out)
 	end := (v.stages - 1) * k
 	copy(s.K[k:], v.out[:end])
-	copyFew(s.Y1, v.out[end:end+n])
-	copyFew(s.DQ, v.out[end+n:end+k])
+	work.CopyFew(s.Y1, v.out[end:end+n])
+	work.CopyFew(s.DQ, v.out[end+n:end+k])
 	if e := v.out[end+k:]; len(e) > 0 && len(s.E) > 0 {
 		s.Estimated = true
 		copy(s.E, e)
@@ -303,14 +304,14 @@ func (w *Steps) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) 
 
 // PullStep implements solvers.StepPuller.
 func (w *Steps) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
-	if v := w.reading; v != nil && v.made > 0 && v.version == w.version {
+	if v := w.reading; v != nil && v.made > 0 && v.version == w.Version {
 		return false
 	}
 	if len(s.Y0) >= largeStates {
 		return w.pullLarge(form, s, c)
 	}
 	v := &w.by(form).pulls
-	if v.Call == nil && !v.ready(w, w.kit.OfTranspose(form)) {
+	if v.Call == nil && !v.ready(w, w.Kit.OfTranspose(form)) {
 		return false
 	}
 	copy(v.in[3+len(s.Y0):], s.K)
@@ -328,7 +329,7 @@ func (w *Steps) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent)
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	v.RunBound(&w.in, &w.out)
+	v.RunBound(&w.In, &w.Out)
 	copy(c.Y0, v.out)
 	copy(c.T0, v.out[len(c.Y0):])
 	for i := range v.sums {
@@ -338,7 +339,7 @@ func (w *Steps) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent)
 	for i := range v.notes {
 		f := &v.notes[i]
 		if f.First {
-			record = w.book.Next()
+			record = w.Book.Next()
 		}
 		from := v.plain
 		if f.PerLane {
@@ -354,14 +355,14 @@ func (w *Steps) ReadGuards(form *solvers.Arithmetic, s *solvers.Step, rho []floa
 		return false // few of them are read, as a rule
 	}
 	v := &w.by(form).guards
-	if v.Call == nil && !v.ready(w, w.kit.OfGuards(form)) {
+	if v.Call == nil && !v.ready(w, w.Kit.OfGuards(form)) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	n := 3 + copy(v.in[3:], s.Y0)
 	n += copy(v.in[n:], s.K[:form.Rows*(len(s.Y0)+len(s.DQ))])
 	copy(v.in[n:], s.Y1)
-	v.RunBound(&w.in, &w.out)
+	v.RunBound(&w.In, &w.Out)
 	for i, x := range v.out[copy(rho, v.out):] {
 		truth[i] = x != 0
 	}

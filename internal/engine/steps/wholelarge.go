@@ -1,4 +1,4 @@
-package system
+package steps
 
 import (
 	"odes.dev/odes/internal/base/simd"
@@ -40,22 +40,22 @@ func (v *largeProgram) ready(w *Steps, key compiled.WholeKey) bool {
 	}
 	after := v.after
 	if v.made == nil {
-		rates := w.kit.Value.Get(tapec.PartRates).Tape
-		after = w.task.CompileAfter.Large * largeMean * len(rates.Instrs) / max(compiled.Elements(rates, 1), 1)
+		rates := w.Kit.Value.Get(tapec.PartRates).Tape
+		after = w.Task.CompileAfter.Large * largeMean * len(rates.Instrs) / max(compiled.Elements(rates, 1), 1)
 	}
 	if !v.due(w, key, after) {
 		return false
 	}
 	v.never = true
-	l := w.kit.Layout
-	if rates := w.kit.Value.Get(tapec.PartRates); rates.Code.Backend() != simd.Native ||
+	l := w.Kit.Layout
+	if rates := w.Kit.Value.Get(tapec.PartRates); rates.Code.Backend() != simd.Native ||
 		!rates.Covers(tapec.Primal, vec.K, l.NY+l.NQ) {
 		return false // the other backends read and write an instruction's arrays in turn
 	}
-	if key.Back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.Record > 0) {
+	if key.Back && (w.Transposes.Get(tapec.PartRates) == nil || w.Shared != nil || w.Book.Record > 0) {
 		return false
 	}
-	p := w.kit.Whole(key, func() *compiled.WholeProgram { return newLarge(w.kit, key) })
+	p := w.Kit.Whole(key, func() *compiled.WholeProgram { return newLarge(w.Kit, key) })
 	if p != nil {
 		v.bind(w, p, key.Back, 0)
 	}
@@ -64,9 +64,9 @@ func (v *largeProgram) ready(w *Steps, key compiled.WholeKey) bool {
 
 // run runs the program with its own memory bound.
 func (v *largeProgram) run(w *Steps) {
-	w.in[tapec.Primal][vec.Step], w.in[tapec.Cotangent][vec.Step] = v.in, v.bar
-	w.out[tapec.Primal][vec.Made], w.out[tapec.Cotangent][vec.Made] = v.out, v.out
-	v.Call.Run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.Step], w.In[tapec.Cotangent][vec.Step] = v.in, v.bar
+	w.Out[tapec.Primal][vec.Made], w.Out[tapec.Cotangent][vec.Made] = v.out, v.out
+	v.Call.Run(&w.In, &w.Out)
 }
 
 // newLarge compiles a step, or its transpose. It returns nil if that is not worth the time.
@@ -110,13 +110,13 @@ func (w *Steps) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 	if reuse {
 		v, known = &w.by(form).large.next, len(s.Y0)+len(s.DQ)
 	}
-	key := w.kit.OfStep(form)
+	key := w.Kit.OfStep(form)
 	if key.Fresh = !reuse; !v.ready(w, key) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.Y] = s.Y0, s.Y1
-	w.in[tapec.Primal][vec.K], w.out[tapec.Primal][vec.K] = s.K[:known], s.K[known:]
+	w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.Y] = s.Y0, s.Y1
+	w.In[tapec.Primal][vec.K], w.Out[tapec.Primal][vec.K] = s.K[:known], s.K[known:]
 	v.run(w)
 	copy(s.DQ, v.out)
 	return true
@@ -125,7 +125,7 @@ func (w *Steps) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 // pullLarge is PullStep of a large model.
 func (w *Steps) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	v := &w.by(form).large.back
-	if !v.ready(w, w.kit.OfTranspose(form)) {
+	if !v.ready(w, w.Kit.OfTranspose(form)) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
@@ -135,8 +135,8 @@ func (w *Steps) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	w.in[tapec.Primal][vec.Y], w.in[tapec.Primal][vec.K] = s.Y0, s.K
-	w.in[tapec.Cotangent][vec.Y], w.out[tapec.Cotangent][vec.Y] = c.Y1, c.Y0
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.K] = s.Y0, s.K
+	w.In[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.Y] = c.Y1, c.Y0
 	v.run(w)
 	copy(c.T0, v.out)
 	for i := range v.sums {

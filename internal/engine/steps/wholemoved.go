@@ -1,4 +1,4 @@
-package system
+package steps
 
 import (
 	"odes.dev/odes/internal/base/simd"
@@ -58,11 +58,11 @@ func (v *movedSteps) ready(w *Steps, key compiled.WholeKey) bool {
 	if v.Call != nil {
 		return true
 	}
-	if !v.due(w, key, w.task.CompileAfter.Small/movedSooner) {
+	if !v.due(w, key, w.Task.CompileAfter.Small/movedSooner) {
 		return false
 	}
 	v.never = true
-	k := w.kit
+	k := w.Kit
 	if rates := k.Value.Get(tapec.PartRates); key.With == nil || k.Push.Get(tapec.PartRates) == nil ||
 		rates.Code.Backend() == simd.Generic || !rates.Covers(tapec.Primal, vec.K, k.Layout.NY+k.Layout.NQ) {
 		return false
@@ -71,26 +71,26 @@ func (v *movedSteps) ready(w *Steps, key compiled.WholeKey) bool {
 	if p == nil {
 		return false
 	}
-	v.Call = w.callOf(p.Program)
+	v.Call = w.CallOf(p.Program)
 	v.Call.Machine.Share(w.Team())
 	for vary := range p.Moved.Read {
 		lanes := 1
 		if vary := tapec.Variation(vary); vary == tapec.Tangent || vary == tapec.CotangentTangent {
-			lanes = w.lanes
+			lanes = w.Width
 		}
 		v.read[vary] = make([]float64, p.Moved.Read[vary]*lanes)
 		v.made[vary] = make([]float64, p.Moved.Made[vary]*lanes)
-		w.in[vary][vec.Step], w.out[vary][vec.Made] = v.read[vary], v.made[vary]
+		w.In[vary][vec.Step], w.Out[vary][vec.Made] = v.read[vary], v.made[vary]
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
-	z := w.task.Size()
+	z := w.Task.Size()
 	in, out := z.N+z.Q+1, z.N+1
-	at := map[tapec.Variation][2]int{tapec.Cotangent: {in, out}, tapec.CotangentTangent: {in * w.lanes, out * w.lanes}}
+	at := map[tapec.Variation][2]int{tapec.Cotangent: {in, out}, tapec.CotangentTangent: {in * w.Width, out * w.Width}}
 	for _, name := range p.Sums {
 		b := key.With.Outs[outputIndex(key.With.Tape, name)]
 		n, from := b.Hi-b.Lo, at[b.Vary]
 		v.sums = append(v.sums, sumAt{
-			w.out[b.Vary][b.Vec][b.Lo:b.Hi],
+			w.Out[b.Vary][b.Vec][b.Lo:b.Hi],
 			v.read[b.Vary][from[0] : from[0]+n], v.made[b.Vary][from[1] : from[1]+n],
 		})
 		at[b.Vary] = [2]int{from[0] + n, from[1] + n}
@@ -113,11 +113,11 @@ func (v *movedSteps) enter(s *solvers.Step, d *solvers.StepTangent) {
 // PushStep implements solvers.TangentStepper.
 func (w *Steps) PushStep(form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent) bool {
 	v := &w.by(form).pushes
-	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.kit.OfTangent(form)) {
+	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.Kit.OfTangent(form)) {
 		return false
 	}
 	v.enter(s, d)
-	v.RunBound(&w.in, &w.out)
+	v.RunBound(&w.In, &w.Out)
 	made := v.made[tapec.Tangent]
 	copy(d.Y1, made)
 	copy(d.DQ, made[len(d.Y1):])
@@ -132,7 +132,7 @@ func (w *Steps) PullSecond(
 	form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent, c *solvers.StepSecond,
 ) bool {
 	v := &w.by(form).seconds
-	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.kit.OfSecond(form)) {
+	if len(s.Y0) >= largeStates || v.Call == nil && !v.ready(w, w.Kit.OfSecond(form)) {
 		return false
 	}
 	v.enter(s, d)
@@ -147,7 +147,7 @@ func (w *Steps) PullSecond(
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	v.RunBound(&w.in, &w.out)
+	v.RunBound(&w.In, &w.Out)
 	copy(c.T0.X, out[tapec.Cotangent][copy(c.Y0.X, out[tapec.Cotangent]):])
 	copy(c.T0.D, out[tapec.CotangentTangent][copy(c.Y0.D, out[tapec.CotangentTangent]):])
 	for i := range v.sums {

@@ -1,4 +1,4 @@
-package system
+package steps
 
 import (
 	"math"
@@ -109,9 +109,9 @@ func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 			if to == nil {
 				continue
 			}
-			from := w.in[tapec.Tangent][v]
-			for i := range min(len(from)/w.lanes, len(to)/solvers.LaneCount) {
-				to[i*solvers.LaneCount+lane] = from[i*w.lanes+k]
+			from := w.In[tapec.Tangent][v]
+			for i := range min(len(from)/w.Width, len(to)/solvers.LaneCount) {
+				to[i*solvers.LaneCount+lane] = from[i*w.Width+k]
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (l *Lanes) Rows() *solvers.LaneRows { return &l.rows }
 func (l *Lanes) Enter(lane int, sys solvers.System) {
 	w := stepsOf(sys)
 	for _, v := range laneSteady {
-		to, from := l.steady[v], w.in[tapec.Primal][v]
+		to, from := l.steady[v], w.In[tapec.Primal][v]
 		for i, x := range from[:min(len(from), len(to)/solvers.LaneCount)] { // see Served.Like
 			to[i*solvers.LaneCount+lane] = x
 		}
@@ -431,7 +431,7 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 		l.of[lane], l.at[lane] = w, l.at[lane][:0]
 		for _, s := range l.sums {
 			b := w.accumulator(s.name)
-			l.at[lane] = append(l.at[lane], w.out[b.Vary][b.Vec][b.Lo:b.Hi])
+			l.at[lane] = append(l.at[lane], w.Out[b.Vary][b.Vec][b.Lo:b.Hi])
 		}
 	}
 	return l.at[lane]

@@ -1,8 +1,6 @@
-package system
+package steps
 
 import (
-	"math"
-
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tapec"
@@ -56,8 +54,8 @@ func (v *StageValues) begin() { v.made, v.next = 0, 0 }
 
 // stage returns what says which stage it is.
 func (w *Steps) stage(t float64, y []float64) [4][]float64 {
-	w.t[0] = t
-	return [...][]float64{w.t[:], y, w.in[tapec.Primal][vec.D], w.in[tapec.Primal][vec.M]}
+	w.T[0] = t
+	return [...][]float64{w.T[:], y, w.In[tapec.Primal][vec.D], w.In[tapec.Primal][vec.M]}
 }
 
 // add returns the room for what is kept of a stage.
@@ -81,7 +79,7 @@ func (v *StageValues) find(stage [4][]float64) []float64 {
 	for i := v.next - 1; i >= max(v.next-looksBack, v.made-v.room, 0); i-- {
 		r, n, same := v.records[i%v.room], 0, true
 		for _, s := range stage {
-			if same = same && sameBits(s, r[n:n+len(s)]); !same {
+			if same = same && vec.SameBits(s, r[n:n+len(s)]); !same {
 				break
 			}
 			n += len(s)
@@ -95,16 +93,6 @@ func (v *StageValues) find(stage [4][]float64) []float64 {
 	return nil
 }
 
-// sameBits reports whether x and y have the same bits. They are as long.
-func sameBits(x, y []float64) bool {
-	for i, a := range x {
-		if math.Float64bits(a) != math.Float64bits(y[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // stageCalls is a worker's use of StageValues, to keep values or to read them.
 type stageCalls struct {
 	*StageValues
@@ -115,13 +103,13 @@ type stageCalls struct {
 // Steps are not made by one program then.
 func (w *Steps) KeepStages(v *StageValues) {
 	if v == nil {
-		w.keeping = nil
+		w.Keeping = nil
 		return
 	}
 	if w.keeper == nil || w.keeper.StageValues != v {
 		w.keeper = w.stageCalls(v, v.Keeping)
 	}
-	w.keeping = w.keeper
+	w.Keeping = w.keeper
 }
 
 // ReadStages lets the worker's transposes read values of stages from v; nil for none. Where there are any, transposes
@@ -135,32 +123,32 @@ func (w *Steps) ReadStages(v *StageValues) {
 func (w *Steps) stageCalls(v *StageValues, p *compiled.Program) *stageCalls {
 	c := &stageCalls{v, p.Call()}
 	c.call.Machine.Share(w.Team())
-	w.keep(c.call)
+	w.Keep(c.call)
 	return c
 }
 
-// evalKept is Eval that keeps values.
-func (w *Steps) evalKept(t float64, y, k []float64) {
-	v := w.keeping
-	if v.version != w.version {
+// EvalKept is Eval that keeps values.
+func (w *Steps) EvalKept(t float64, y, k []float64) {
+	v := w.Keeping
+	if v.version != w.Version {
 		v.begin()
-		v.version = w.version
+		v.version = w.Version
 	}
-	w.out[tapec.Primal][vec.W] = v.add(w.stage(t, y))
-	w.in[tapec.Primal][vec.Y], w.out[tapec.Primal][vec.K] = y, k
-	v.call.RunMoved(&w.in, &w.out)
+	w.Out[tapec.Primal][vec.W] = v.add(w.stage(t, y))
+	w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.K] = y, k
+	v.call.RunMoved(&w.In, &w.Out)
 }
 
-// keptStage returns the call of a transpose that reads what was kept of a stage; nil if that is not known.
-func (w *Steps) keptStage(t float64, y []float64) *compiled.Call {
+// KeptStage returns the call of a transpose that reads what was kept of a stage; nil if that is not known.
+func (w *Steps) KeptStage(t float64, y []float64) *compiled.Call {
 	v := w.reading
-	if v == nil || v.version != w.version {
+	if v == nil || v.version != w.Version {
 		return nil
 	}
 	got := v.find(w.stage(t, y))
 	if got == nil {
 		return nil
 	}
-	w.in[tapec.Primal][vec.W] = got
+	w.In[tapec.Primal][vec.W] = got
 	return v.call
 }

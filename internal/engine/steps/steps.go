@@ -1,13 +1,17 @@
-package system
+// Package steps makes steps of methods as a whole: it writes the tapes of a step, of its transpose and of its tangents,
+// has them compiled when enough steps were made, and runs them for one worker (Steps) or for several side by side
+// (Lanes). It also keeps values of stages for transposes.
+package steps
 
 import (
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 )
 
 // Steps makes whole steps, and keeps values of stages for transposes.
 type Steps struct {
-	*Space
-	field solvers.Field // the rates of the same worker
+	*work.Space
+	Field solvers.Field // the rates of the same worker
 
 	wholes []*formed // what is known of whole steps, by the arithmetic of their method
 	whole  *formed   // that of the last step
@@ -16,7 +20,7 @@ type Steps struct {
 	solved  *solvedSteps
 
 	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
-	keeping, reading *stageCalls
+	Keeping, reading *stageCalls
 	keeper           *stageCalls // what keeping was last
 }
 
@@ -26,8 +30,8 @@ func (w *Steps) Whole() *Steps { return w }
 // stepsOf returns those of a worker.
 func stepsOf(sys any) *Steps { return sys.(interface{ Whole() *Steps }).Whole() }
 
-// refreshSteps has programs read parameters again.
-func (w *Steps) refreshSteps() {
+// RefreshSteps has programs read parameters again.
+func (w *Steps) RefreshSteps() {
 	for _, f := range w.wholes {
 		for _, v := range f.all() {
 			v.Call.Refresh()
@@ -39,15 +43,15 @@ func (w *Steps) refreshSteps() {
 	}
 }
 
-// beginKeeping forgets what was kept, at the start of a run.
-func (w *Steps) beginKeeping() {
-	if w.keeping != nil {
-		w.keeping.begin()
+// BeginKeeping forgets what was kept, at the start of a run.
+func (w *Steps) BeginKeeping() {
+	if w.Keeping != nil {
+		w.Keeping.begin()
 	}
 }
 
-// beginReading begins at the last stage that was kept.
-func (w *Steps) beginReading() {
+// BeginReading begins at the last stage that was kept.
+func (w *Steps) BeginReading() {
 	if w.reading != nil {
 		w.reading.next = w.reading.made
 	}
@@ -60,16 +64,16 @@ func (w *Steps) FromFirst() bool {
 
 // ReadPeaks implements sens.PeakReader.
 func (w *Steps) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool {
-	if len(s.Y0) >= largeStates || w.task.Model.Algebraic() { // unknowns are in no step as a whole
+	if len(s.Y0) >= largeStates || w.Task.Model.Algebraic() { // unknowns are in no step as a whole
 		return false
 	}
 	f := w.by(form)
 	v := &f.peaks
 	if v.Call == nil {
-		if !v.ready(w, w.kit.OfPeaks(form)) {
+		if !v.ready(w, w.Kit.OfPeaks(form)) {
 			return false
 		}
-		f.peaksAt = w.kit.PeaksAt(w.task.Peaks)
+		f.peaksAt = w.Kit.PeaksAt(w.Task.Peaks)
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	n := 3 + copy(v.in[3:], s.Y0)
@@ -78,7 +82,7 @@ func (w *Steps) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, with
 	for i, t := range times {
 		v.in[n+2*i], v.in[n+2*i+1] = t, within[i]
 	}
-	v.RunBound(&w.in, &w.out)
+	v.RunBound(&w.In, &w.Out)
 	each := len(v.out) / len(times)
 	for i := range times {
 		out := v.out[i*each : (i+1)*each]
@@ -88,7 +92,7 @@ func (w *Steps) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, with
 				if at >= 0 {
 					x = out[at]
 				}
-				to[i*len(w.task.Peaks)+j] = x
+				to[i*len(w.Task.Peaks)+j] = x
 			}
 		}
 	}

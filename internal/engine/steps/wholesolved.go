@@ -1,4 +1,4 @@
-package system
+package steps
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ const (
 
 // work estimates the instructions of a step by form.
 func (w *Steps) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
-	rates, all := w.kit.Value.Get(tapec.PartRates).Tape, w.kit.Layout.NY+w.kit.Layout.NQ
+	rates, all := w.Kit.Value.Get(tapec.PartRates).Tape, w.Kit.Layout.NY+w.Kit.Layout.NQ
 	return m.Flops/2 + form.Stages*(m.Factors+compiled.Elements(rates, 1)+form.Stages*all)
 }
 
@@ -79,14 +79,14 @@ func (v *solvedSteps) ready(w *Steps, m *solvers.StepMatrix, back bool) bool {
 	if p.never {
 		return p.Call != nil
 	}
-	key := compiled.WholeKey{Form: &v.form.Arithmetic, Back: back, Exchanges: v.name, Kit: w.kit}
+	key := compiled.WholeKey{Form: &v.form.Arithmetic, Back: back, Exchanges: v.name, Kit: w.Kit}
 	after := p.after
 	if p.made == nil {
 		work := w.work(v.form, m)
 		if p.never = work > solvedWork; p.never {
 			return false
 		}
-		pays := float64(w.task.CompileAfter.Small) * float64(work+solvedBase) / solvedMean
+		pays := float64(w.Task.CompileAfter.Small) * float64(work+solvedBase) / solvedMean
 		if back {
 			pays *= 2.0 / 3 // each saves more
 		}
@@ -96,12 +96,12 @@ func (v *solvedSteps) ready(w *Steps, m *solvers.StepMatrix, back bool) bool {
 		return false
 	}
 	p.never = true
-	rates, l := w.value.Get(tapec.PartRates), w.kit.Layout
+	rates, l := w.Primals.Get(tapec.PartRates), w.Kit.Layout
 	if rates.Code.Backend() == simd.Generic || !rates.Covers(tapec.Primal, vec.K, l.NY+l.NQ) ||
-		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
+		back && (w.Transposes.Get(tapec.PartRates) == nil || w.Shared != nil) {
 		return false
 	}
-	q := w.kit.Whole(key, func() *compiled.WholeProgram { return newSolved(w.kit, v, m, back) })
+	q := w.Kit.Whole(key, func() *compiled.WholeProgram { return newSolved(w.Kit, v, m, back) })
 	if q == nil {
 		return false
 	}
@@ -151,13 +151,13 @@ func (w *Steps) MakeSolvedStep(a *solvers.SolvedArithmetic, m *solvers.StepMatri
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
 	if !reuse {
-		w.field.Eval(s.T, s.Y0, s.K[:k:k])
+		w.Field.Eval(s.T, s.Y0, s.K[:k:k])
 	}
 	p := &v.steps
 	p.in[0], p.in[1], p.in[2] = s.T, s.H, s.T1
 	copy(p.in[3:], s.Y0)
 	copy(p.in[3+n:], s.K[:k])
-	p.RunBound(&w.in, &w.out)
+	p.RunBound(&w.In, &w.Out)
 	out := p.out
 	v.runs++
 	end := v.kept - len(x.Entries) - 2*k

@@ -1,0 +1,74 @@
+// Package work has the memory of a worker: what the steps and the rates of one goroutine share.
+package work
+
+import (
+	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/tapec"
+)
+
+// Space is a kit at work in one goroutine: machines, and the vectors that they read and write.
+type Space struct {
+	Task  *compiled.Task // whose runs are made
+	Kit   *compiled.Kit
+	Width int // lanes
+	// Version is that of the point that the hoisted work belongs to.
+	Version int
+	// The calls of the kit: values, transposes and tangents.
+	Primals    tapec.Parts[*compiled.Call]
+	Transposes tapec.Parts[*compiled.Call]
+	Tangents   tapec.Parts[*compiled.Call]
+	Shared     *compiled.Call // what the transpose of the rates computes for all sweeps; nil for nothing
+	In, Out    vec.Frame
+	T          [1]float64
+	Book       *compiled.Ledger // of the cotangents of parameters
+
+	Keeps    []*compiled.Call // that are to be told of new parameters
+	ByParams []*compiled.Call // that read params
+	team     *team.Team       // that shares the work on long arrays; nil for this goroutine alone
+}
+
+// CallOf returns what runs a program, which may be nil.
+func (w *Space) CallOf(p *compiled.Program) *compiled.Call {
+	c := p.Call()
+	if c != nil && len(c.Params) > 0 {
+		w.ByParams = append(w.ByParams, c)
+	}
+	return c
+}
+
+// Keep notes a call that is to be told of new parameters.
+func (w *Space) Keep(c *compiled.Call) {
+	if c != nil && c.Machine.Keeps() {
+		w.Keeps = append(w.Keeps, c)
+	}
+}
+
+// Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
+// same bits; nil for this goroutine alone.
+func (w *Space) Share(t *team.Team) {
+	w.team = t
+	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.Primals, &w.Transposes, &w.Tangents} {
+		for _, c := range calls.All() {
+			if c != nil {
+				c.Machine.Share(t)
+			}
+		}
+	}
+	if w.Shared != nil {
+		w.Shared.Machine.Share(t)
+	}
+}
+
+// Team returns what Share was given.
+func (w *Space) Team() *team.Team { return w.team }
+
+// CopyFew copies from to to, which is as long. A copy of a few numbers takes longer.
+func CopyFew(to, from []float64) {
+	to = to[:len(from)]
+	//lint:ignore S1001 see above
+	for i, x := range from {
+		to[i] = x
+	}
+}
