@@ -4,8 +4,10 @@
 package steps
 
 import (
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/vm"
 )
 
 // Steps makes whole steps, and keeps values of stages for transposes.
@@ -97,4 +99,11 @@ func (w *Steps) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, with
 		}
 	}
 	return true
+}
+
+// StepStats returns the statistics of the worker's programs of whole steps and of their transposes;
+// nil where there is none.
+func (w *Steps) StepStats() (step, transpose *vm.Stats) {
+	a, b := w.made()
+	return compiled.Stats(a), compiled.Stats(b)
 }

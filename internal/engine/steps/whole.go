@@ -247,8 +247,8 @@ func (w *Steps) change(form *solvers.Arithmetic) {
 	w.whole = w.wholes[i]
 }
 
-// Made returns the programs of whole steps and of their transposes; nil where there is none.
-func (w *Steps) Made() (step, back *compiled.Program) {
+// made returns the programs of whole steps and of their transposes; nil where there is none.
+func (w *Steps) made() (step, back *compiled.Program) {
 	for _, f := range w.wholes {
 		for i, v := range f.all() {
 			switch {

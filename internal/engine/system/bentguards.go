@@ -64,7 +64,7 @@ func (b *bends) spoil() {
 }
 
 // Bent implements solvers.Enclosing.
-func (w *Worker) Bent() (guards, states []int) {
+func (w *watching) Bent() (guards, states []int) {
 	if w.bends == nil {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func (w *Worker) Bent() (guards, states []int) {
 }
 
 // Enclose implements solvers.Enclosing.
-func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
+func (w *watching) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
 	b := w.bends
 	if b.t != nil {
 		b.t[0] = tape.Interval(t)
@@ -90,7 +90,7 @@ func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
 	if b.stale {
 		b.stale = false
 		for _, to := range b.inputs {
-			for i, x := range w.In[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
+			for i, x := range w.space.In[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
 				to.box[i] = tape.Point(x)
 			}
 		}

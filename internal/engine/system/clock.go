@@ -57,10 +57,10 @@ func newClock(w *Worker) *clock {
 }
 
 // Clocks implements solvers.Clock.
-func (w *Worker) Clocks() int { return len(w.model.Compiled.ClockList) }
+func (w *watching) Clocks() int { return len(w.space.Task.Model.Compiled.ClockList) }
 
 // NextSwitch implements solvers.Clock.
-func (w *Worker) NextSwitch(t, limit float64) float64 {
+func (w *watching) NextSwitch(t, limit float64) float64 {
 	if w.clock == nil || !(t < limit) {
 		return math.Inf(1)
 	}
@@ -68,7 +68,7 @@ func (w *Worker) NextSwitch(t, limit float64) float64 {
 }
 
 // ClockMargins returns the margins of the conditions at t, until the next call.
-func (w *Worker) ClockMargins(t float64) []float64 {
+func (w *watching) ClockMargins(t float64) []float64 {
 	w.clock.at(t, &w.clock.mid)
 	return w.clock.mid.margins
 }

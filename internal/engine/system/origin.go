@@ -15,9 +15,9 @@ import (
 )
 
 // trace notes where the number comes from that element j of the functionals has of output i of c, at a site.
-func (w *Worker) trace(c *compiled.Call, i, j int, s *sens.Site) {
+func (w *sites) trace(c *compiled.Call, i, j int, s *sens.Site) {
 	w.problem.Notes.First(j, func() origin.Origin {
-		e := w.evaluator(c)
+		e := w.Evaluator(c)
 		from, _ := w.model.OriginIn(e, c.Tape.Outputs[i].Value)
 		f := &w.model.Compiled.Functionals[w.model.FunctionalAt(j)]
 		if s.Kind != sens.SiteTime || f.Table == nil {
@@ -43,31 +43,19 @@ func (w *Worker) trace(c *compiled.Call, i, j int, s *sens.Site) {
 }
 
 // origin returns where an output of c, as it would run now, has its first number from that is not finite.
-func (w *Worker) origin(c *compiled.Call, output tape.Value) (origin.Origin, bool) {
-	return w.model.OriginIn(w.evaluator(c), output)
-}
-
-// evaluator returns what c has computed, or would now, with all that leads to it.
-func (w *Worker) evaluator(c *compiled.Call) *tape.Evaluator[float64] {
-	e := tape.NewEvaluator[float64](c.Tape)
-	for i, b := range c.Ins {
-		if from := w.In[b.Vary][b.Vec]; b.Hi <= len(from) {
-			copy(e.Input(c.Tape.Inputs[i].Name), from[b.Lo:b.Hi])
-		}
-	}
-	e.Run()
-	return e
+func (w *outputs) origin(c *compiled.Call, output tape.Value) (origin.Origin, bool) {
+	return w.model.OriginIn(w.Evaluator(c), output)
 }
 
 // OutputOf returns which output element i of all outputs belongs to.
-func (w *Worker) OutputOf(i int) int {
+func (w *outputs) OutputOf(i int) int {
 	return slices.IndexFunc(w.Primals.Get(tapec.PartOutputs).Outs, func(b compiled.Binding) bool {
 		return b.Lo <= i && i < b.Hi
 	})
 }
 
 // OutputOrigin returns where output i at (t, y, d) has its first number from that is not finite.
-func (w *Worker) OutputOrigin(t float64, y, d []float64, i int) (from origin.Origin, found bool) {
+func (w *outputs) OutputOrigin(t float64, y, d []float64, i int) (from origin.Origin, found bool) {
 	c := w.Primals.Get(tapec.PartOutputs)
 	w.T[0] = t
 	saved := w.In[tapec.Primal][vec.D]

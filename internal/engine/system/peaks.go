@@ -7,10 +7,10 @@ import (
 )
 
 // Peaks implements sens.PeakObjectives.
-func (w *Worker) Peaks() []int { return w.problem.Peaks }
+func (w *sites) Peaks() []int { return w.problem.Peaks }
 
 // Heights implements sens.PeakObjectives.
-func (w *Worker) Heights(t float64, y, e []float64) {
+func (w *sites) Heights(t float64, y, e []float64) {
 	w.T[0] = t
 	w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.F] = y, w.functional
 	w.Primals.Get(tapec.PartPeaks).Run(&w.In, &w.Out)
@@ -20,7 +20,7 @@ func (w *Worker) Heights(t float64, y, e []float64) {
 }
 
 // Slopes implements sens.PeakObjectives.
-func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
+func (w *sites) Slopes(t float64, y, yd, ed []float64) {
 	if w.slopes == nil { // nothing that is looked for moves
 		clear(ed)
 		return
@@ -36,7 +36,7 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 }
 
 // PeakAt implements sens.PeakSingles.
-func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float64, ok bool) {
+func (w *sites) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float64, ok bool) {
 	if len(w.Primals.Get(tapec.PartPeaks).Outs) <= compiled.ManyPeaks {
 		return 0, 0, false
 	}
@@ -76,11 +76,11 @@ func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float6
 const peakLeeway = 0.3
 
 // HidesPeaks implements sens.PeakSignals.
-func (w *Worker) HidesPeaks() bool { return w.peakSignals != nil }
+func (v *watching) HidesPeaks() bool { return v.peakSignals != nil }
 
 // UnseenPeaks implements sens.PeakSignals.
-func (w *Worker) UnseenPeaks(times []float64) (end float64, some bool) {
-	return w.peakSignals.look(w, times, nil)
+func (v *watching) UnseenPeaks(times []float64) (end float64, some bool) {
+	return v.peakSignals.look(&v.space.In, times, nil)
 }
 
 var rateOfTime = []float64{1}

@@ -33,26 +33,6 @@ type Shooting struct {
 	Options solvers.Options
 }
 
-// newFlights returns the repeating events of a model whose runs begin with a state that repeats; otherwise nil.
-func newFlights(m *compiled.Model) *orbit.Flights {
-	for i, in := range m.Compiled.InstantList {
-		if in.Kind == tapec.ValueOf && m.Checked.Events[in.Event].Period != nil {
-			list := instantsOf(m)
-			return &orbit.Flights{List: list, Unmoved: m.Immovable, Period: i, Courses: make([]orbit.Course, len(list))}
-		}
-	}
-	return nil
-}
-
-// early is Flights.Skip at the discretes that are current.
-func early(w *Worker, i int) int {
-	if w.flights == nil {
-		return 0
-	}
-	w.Times(w.In[tapec.Primal][vec.D])
-	return w.flights.Skip(i)
-}
-
 // leg is a run over one period.
 type leg struct {
 	problem *Problem

@@ -140,7 +140,7 @@ func (s *signals) doubtful(p *timelinePart, t0, t1 float64) (some bool) {
 }
 
 // Signals implements solvers.Signals.
-func (w *Worker) Signals() int {
+func (w *watching) Signals() int {
 	if w.signals == nil {
 		return 0
 	}
@@ -148,14 +148,14 @@ func (w *Worker) Signals() int {
 }
 
 // Unseen implements solvers.Signals.
-func (w *Worker) Unseen(times, y []float64) (end float64, some bool) {
-	return w.signals.look(w, times, y)
+func (w *watching) Unseen(times, y []float64) (end float64, some bool) {
+	return w.signals.look(&w.space.In, times, y)
 }
 
-// look is unseen, with the params, discretes and modes that w has entered, and the state y at the first time.
-func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
+// look is unseen, with the params, discretes and modes of in, and the state y at the first time.
+func (s *signals) look(in *vec.Frame, times, y []float64) (end float64, some bool) {
 	if s.stale {
-		s.line.set(&w.In, times[0], y)
+		s.line.set(in, times[0], y)
 		s.stale = false
 		for i := range s.calms {
 			c := &s.calms[i]

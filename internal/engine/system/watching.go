@@ -4,11 +4,14 @@ import (
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/narrow"
 	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/tapec"
 )
 
 // watching is what watches guards and functions between the times at which something reads them.
 type watching struct {
+	space       *work.Space
+	clock       *clock   // of conditions of time alone; nil for none
 	bends       *bends   // nil for none
 	signals     *signals // of the rates; nil for none
 	peakSignals *signals // of the largest values; nil for none
@@ -17,6 +20,7 @@ type watching struct {
 
 func newWatching(w *Worker) (v watching) {
 	p, programs := w.problem, w.model.Programs
+	v.space = &w.Space
 	v.bends = newBends(programs.Bent, w.model.Layout)
 	v.signals = newSignals(programs.Signals, w.model.Layout, 1)
 	v.signals.only(func(signal int) bool { return p.Watches(programs.SignalReaders[signal]) })

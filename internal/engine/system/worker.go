@@ -1,11 +1,8 @@
 package system
 
 import (
-	"slices"
-
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/onesided"
-	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/internal/engine/work"
@@ -19,17 +16,15 @@ type Worker struct {
 	serving
 	work.Space
 	steps.Steps
-	model  *compiled.Model
-	slopes *compiled.Call // of the peaks; nil for none
-	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
-	peakCalls map[int][2]*compiled.Call
-
-	small smallVectors
-	clock *clock // nil for none
-
 	onesided.Separator
-
 	watching
+	edging
+	instants
+	sites
+	outputs
+
+	model *compiled.Model
+	small smallVectors
 
 	rates   tapec.Part // see Take
 	started float64    // t0 of the last run
@@ -37,36 +32,18 @@ type Worker struct {
 	truth   []float64
 	rho     []float64
 
-	bar, dot   frameVectors // accumulators and tangents that the worker keeps
-	visits     visits
-	one        []float64 // scratch [max(guards, instants)·L], zero between calls
-	functional []float64 // scratch [F·L]
-	carrying   carrying  // of the block that is swept
-	seen       []int     // per element of the functional vector: how often it was read this run
-	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
-	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
-
-	edging
-	workerTimes
-	flights *orbit.Flights // nil where no state repeats
-
-	psi []float64 // scratch: the model's objectives, in lanes
+	bar, dot frameVectors // accumulators and tangents that the worker keeps
+	visits   visits
+	one      []float64 // scratch [guards·L], zero between calls
 
 	rest  *atRest // nil until a steady state is differentiated
 	rows  [][]float64
 	later []float64 // [P·L] what Finish adds to the rows
 }
 
-// workerTimes are the instants of a Worker.
-type workerTimes struct {
-	instants     []solvers.Instant // nil until somebody asks
-	instantsMove bool              // instants depend on discretes
-}
-
 // frameVectors are lane vectors of everything that outlives a call.
 type frameVectors struct {
-	p, c, d, e, times []float64
-	sides             []float64
+	p, c, d, e, sides []float64
 }
 
 // visits keeps the work of a transpose that is the same in every sweep, for each stage of every step.
@@ -85,7 +62,6 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	w.Space = work.Space{Task: &p.Task, Kit: k, Width: k.Lanes, Version: -1}
 	w.Steps = steps.Steps{Space: &w.Space, Field: w}
 	w.edging = edging{of: p.Edges, model: m}
-	w.psi = make([]float64, l.Objectives*k.Lanes)
 	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.CallOf(p), nil }
 	for _, s := range []struct {
 		from *tapec.Parts[*compiled.Program]
@@ -116,24 +92,15 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 		elems = max(elems, compiled.EventElems(c.Model.Events[i].Axes()))
 	}
 	w.fired = make([]float64, elems)
-	guards, instants := len(c.GuardList), len(c.InstantList)
+	guards := len(c.GuardList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
-	w.one = make([]float64, max(guards, instants, 1)*lanes)
-	w.functional = make([]float64, l.NF*max(lanes, 1))
-	w.seen, w.happened = make([]int, l.NF), make([]int, l.NF)
-	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
-		w.bounds = make([]float64, instants)
-	}
-	if c.Instants != nil {
-		for _, in := range c.Instants.Inputs {
-			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
-		}
-	}
+	w.one = make([]float64, guards*lanes)
 	if k.Pull != nil || k.Push != nil {
 		w.bindDerivatives()
 	}
-	w.flights = newFlights(m)
-	w.slopes = w.CallOf(k.Slopes)
+	w.instants = newInstants(w)
+	w.sites = newSites(w, k)
+	w.outputs = outputs{&w.Space, &w.serving, m}
 	if k.Shared != nil {
 		w.Shared = w.CallOf(k.Shared)
 		w.visits = visits{step: -1, scratch: make([]float64, k.NW), room: keptLimit / 8}
@@ -143,11 +110,10 @@ func (p *Problem) Worker(k *compiled.Kit) *Worker {
 			w.Keep(c)
 		}
 	}
-	w.Keep(w.slopes)
 	w.Keep(w.Shared)
 	w.small = newSmallVectors(w)
-	w.clock = newClock(w)
 	w.watching = newWatching(w)
+	w.clock = newClock(w)
 	w.Separator = onesided.NewSeparator(m, &p.Task, w)
 	return w
 }
@@ -159,7 +125,6 @@ func (w *Worker) bindDerivatives() {
 		v.c = make([]float64, l.NC*lanes)
 		v.d = make([]float64, l.ND*lanes)
 		v.e = make([]float64, l.NE*lanes)
-		v.times = make([]float64, len(w.times.at)*lanes)
 	}
 	w.dot.p = make([]float64, k.Plan.Width*lanes)
 	w.dot.sides = make([]float64, k.NSides*lanes)
@@ -212,7 +177,7 @@ func (w *Worker) Begin(rows [][]float64) {
 		w.later = append(w.later[:0], make([]float64, w.Kit.Plan.Width*w.Width)...)
 	}
 	w.visits.step = -1
-	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
+	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bars} {
 		clear(v)
 	}
 }
@@ -245,3 +210,20 @@ func (w *Worker) Finish() {
 
 // Sound implements sens.Sounder.
 func (w *Worker) Sound() bool { return w.Book.Sound() }
+
+// AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
+// state.
+func (w *Worker) AtStart() (times, y []float64) {
+	size := w.Size()
+	y = make([]float64, size.N)
+	d, modes := make([]float64, size.D), make([]float64, size.M)
+	times = make([]float64, len(w.Instants()))
+	w.InstantTimes(d, times)
+	t := times[solvers.InstantStart]
+	w.Start(t, y, d)
+	w.Enter(d, modes)
+	w.Choose(t, y, nil, modes)
+	w.Enter(d, modes)
+	w.InstantTimes(d, times)
+	return times, y
+}

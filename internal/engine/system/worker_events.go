@@ -1,7 +1,6 @@
 package system
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -31,12 +30,6 @@ func (w *Worker) Guards() []solvers.Guard {
 	}
 	return list
 }
-
-// Modes returns those that were entered last.
-func (w *Worker) Modes() []float64 { return w.In[tapec.Primal][vec.M] }
-
-// Repeat moves times of events that repeat to those of a run that begins with a state that does.
-func (w *Worker) Repeat(times []float64) { w.flights.Repeat(times) }
 
 // GuardValues implements solvers.System.
 func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
@@ -98,95 +91,6 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	clear(seed)
 }
 
-// Instants implements solvers.System.
-func (w *Worker) Instants() []solvers.Instant {
-	if w.instants == nil {
-		w.instants = instantsOf(w.model)
-	}
-	return w.instants
-}
-
-func instantsOf(m *compiled.Model) []solvers.Instant {
-	kinds := map[tapec.InstantKind]solvers.InstantKind{
-		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
-		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
-		tapec.ValueOf: solvers.InstantValue,
-	}
-	list := make([]solvers.Instant, len(m.Compiled.InstantList))
-	for i, in := range m.Compiled.InstantList {
-		list[i] = solvers.Instant{
-			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
-			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
-			Opens: in.Bound == tapec.WindowFrom,
-			Fixed: m.Fixed[i] && (in.Kind != tapec.Every || m.Fixed[in.Period]),
-		}
-	}
-	return list
-}
-
-// InstantTimes implements solvers.System.
-func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
-
-// Times is InstantTimes. The result is valid until the next call of either.
-func (w *Worker) Times(d []float64) []float64 {
-	if w.instantsMove || w.times.version != w.problem.Point.Version {
-		w.times.version = w.problem.Point.Version
-		saved := w.In[tapec.Primal][vec.D]
-		if w.instantsMove {
-			w.In[tapec.Primal][vec.D] = d
-		}
-		w.Out[tapec.Primal][vec.Times] = w.times.at
-		w.times.values.Run(&w.In, &w.Out)
-		w.In[tapec.Primal][vec.D] = saved
-		w.flights.Shift(w.times.at)
-	}
-	return w.times.at
-}
-
-// InstantPush implements solvers.TangentSystem.
-func (w *Worker) InstantPush(i int, td []float64) {
-	c := w.times.push
-	if c == nil {
-		clear(td)
-		return
-	}
-	n := len(w.model.Compiled.InstantList) * w.Width
-	w.Out[tapec.Tangent][vec.Times] = w.one[:n]
-	c.Run(&w.In, &w.Out)
-	copy(td, w.one[i*w.Width:(i+1)*w.Width])
-	if k := early(w, i); k != 0 {
-		for l, x := range w.one[w.Instants()[i].Period*w.Width:][:w.Width] {
-			td[l] = math.FMA(float64(k), x, td[l])
-		}
-	}
-	clear(w.one)
-}
-
-// InstantPull implements solvers.CotangentSystem.
-func (w *Worker) InstantPull(i int, wt []float64) {
-	at := w.bar.times[i*w.Width : (i+1)*w.Width]
-	for l := range at {
-		at[l] += wt[l]
-	}
-	if k := early(w, i); k != 0 {
-		for l, x := range wt {
-			at := w.Instants()[i].Period*w.Width + l
-			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])
-		}
-	}
-	if w.instantsMove { // the transpose belongs to the current discretes
-		w.pullInstants()
-	}
-}
-
-func (w *Worker) pullInstants() {
-	if c := w.times.pull; c != nil {
-		w.In[tapec.Cotangent][vec.Times] = w.bar.times
-		c.Run(&w.In, &w.Out)
-	}
-	clear(w.bar.times)
-}
-
 // Events implements solvers.System.
 func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
@@ -216,7 +120,7 @@ func (w *Worker) Groups() []int32 { return w.model.Checked.Arrays() }
 
 // Priorities implements solvers.Prioritized.
 func (w *Worker) Priorities(t float64, y, priorities []float64) {
-	w.runAt(w.Primals.Get(tapec.PartPriorities), vec.Priorities, t, y, w.In[tapec.Primal][vec.D], priorities)
+	w.RunAt(w.Primals.Get(tapec.PartPriorities), vec.Priorities, t, y, w.In[tapec.Primal][vec.D], priorities)
 }
 
 // fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.

@@ -143,9 +143,6 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	rates.RunMoved(&w.In, &w.Out)
 }
 
-// Prices implements solvers.Priced.
-func (w *Worker) Prices() (rates, jacobian float64) { return w.Kit.Prices() }
-
 // Forget implements solvers.Revisitor.
 func (w *Worker) Forget() {
 	w.Visit(-1)

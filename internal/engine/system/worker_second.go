@@ -144,7 +144,7 @@ func (w *SecondWorker) seeded(c *compiled.Call, of vec.Vector, seeds solvers.Dua
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if c := w.second.Get(tapec.PartInstants); c != nil {
 		w.seeded(c, vec.Times, w.times, i, wt)
-		if k := early(w.Worker, i); k != 0 {
+		if k := w.early(i); k != 0 {
 			w.seeded(c, vec.Times, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Counts implements sens.Objectives.
-func (w *Worker) Counts() (functionals, objectives int) {
+func (w *sites) Counts() (functionals, objectives int) {
 	return w.Kit.Layout.NF, len(w.problem.Rows)
 }
 
@@ -40,7 +40,7 @@ func site(s *tapec.Parts[*compiled.Call], c *tapec.Compiled, at *sens.Site) *com
 }
 
 // Observes implements sens.Objectives.
-func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
+func (w *sites) Observes(kind sens.SiteKind, event int) bool {
 	switch kind {
 	case sens.SiteInitial, sens.SiteFinal:
 		return true // the first starts, the last closes the count of what was read
@@ -53,7 +53,7 @@ func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 }
 
 // enterSite binds what a site reads.
-func (w *Worker) enterSite(pt *sens.Point) {
+func (w *sites) enterSite(pt *sens.Point) {
 	s := &pt.Site
 	w.T[0] = pt.T
 	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.Ym] = pt.Yp, pt.Ym
@@ -67,14 +67,14 @@ func (w *Worker) enterSite(pt *sens.Point) {
 }
 
 // reads reports whether functional k is read at site s, given which firing it is.
-func (w *Worker) reads(k int, s *sens.Site) bool {
+func (w *sites) reads(k int, s *sens.Site) bool {
 	f := &w.model.Compiled.Functionals[k]
 	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
 }
 
 // alone returns the slot of f that site s reads where it reads no other: in a row of data, what stands for that row.
 // Programs make one number for it; see singled.
-func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
+func (w *sites) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
 	if s.Kind != sens.SiteTime || !f.ByRow {
 		return 0, false
 	}
@@ -83,7 +83,7 @@ func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
 }
 
 // Observe implements sens.Objectives.
-func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
+func (w *sites) Observe(pt *sens.Point, functionals []float64) {
 	s := &pt.Site
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
@@ -131,7 +131,7 @@ func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
 }
 
 // countFiring notes for slots lo to hi of f how often the element of the event has fired that they select.
-func (w *Worker) countFiring(f *tapec.Functional, lo, hi int, at solvers.Firing) {
+func (w *sites) countFiring(f *tapec.Functional, lo, hi int, at solvers.Firing) {
 	for j := lo; j < hi; j++ {
 		if elem := selected(f, j-lo); elem < 0 || elem == at.Elem {
 			w.happened[j] = at.Nth + 1
@@ -144,11 +144,11 @@ func (w *Worker) countFiring(f *tapec.Functional, lo, hi int, at solvers.Firing)
 const WindowSlack = 1e-12
 
 // markOpen sets the integrals to NaN that have a bound which the run, ended by a stop, did not reach.
-func (w *Worker) markOpen(pt *sens.Point, functionals []float64) {
+func (w *sites) markOpen(pt *sens.Point, functionals []float64) {
 	if w.bounds == nil {
 		return
 	}
-	w.InstantTimes(pt.Dp, w.bounds)
+	w.times.InstantTimes(pt.Dp, w.bounds)
 	limit := pt.T + float64(WindowSlack*max(math.Abs(w.bounds[0]), math.Abs(pt.T)))
 	for i, in := range w.model.Compiled.InstantList {
 		if in.Bound == tapec.NoBound || w.bounds[i] <= limit {
@@ -167,7 +167,7 @@ func (w *Worker) markOpen(pt *sens.Point, functionals []float64) {
 
 // markMissing sets the functionals to NaN that did not come about: an nth firing that did not happen,
 // times after a stop.
-func (w *Worker) markMissing(functionals []float64) {
+func (w *sites) markMissing(functionals []float64) {
 	for k := range w.model.Compiled.Functionals {
 		f := &w.model.Compiled.Functionals[k]
 		for j := f.Offset; j < f.Offset+f.Shape.Size(); j++ {
@@ -196,10 +196,10 @@ func (w *Worker) markMissing(functionals []float64) {
 }
 
 // outside returns a time outside of the span of the run at which functional k is read, if there is one.
-func (w *Worker) outside(k int) (l origin.Lack, found bool) {
-	l.From, l.To = w.times.at[0], w.times.at[1]
+func (w *sites) outside(k int) (l origin.Lack, found bool) {
+	l.From, l.To = w.serving.times.at[0], w.serving.times.at[1]
 	for i, in := range w.model.Compiled.InstantList {
-		l.T = w.times.at[i]
+		l.T = w.serving.times.at[i]
 		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
 			slices.Contains(w.model.ReadAt(&in), k) {
 			return l, true
@@ -217,7 +217,7 @@ func selected(f *tapec.Functional, j int) int {
 }
 
 // Values implements sens.Objectives.
-func (w *Worker) Values(functionals, psi []float64) {
+func (w *sites) Values(functionals, psi []float64) {
 	c := w.Primals.Get(tapec.PartObjective)
 	if c == nil {
 		return
@@ -231,7 +231,7 @@ func (w *Worker) Values(functionals, psi []float64) {
 }
 
 // ValuesPull implements sens.CotangentObjectives.
-func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
+func (w *sites) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
 	defer w.carry(fb)
 	c := w.Transposes.Get(tapec.PartObjective)
@@ -262,7 +262,7 @@ type carrying struct {
 }
 
 // carry notes which functionals have cotangents.
-func (w *Worker) carry(fb []float64) {
+func (w *sites) carry(fb []float64) {
 	c := &w.carrying
 	if c.elements == nil {
 		c.elements = make([]bool, w.Kit.Layout.NF)
@@ -277,7 +277,7 @@ func (w *Worker) carry(fb []float64) {
 }
 
 // Pulls implements sens.Selective.
-func (w *Worker) Pulls(s *sens.Site) bool {
+func (w *sites) Pulls(s *sens.Site) bool {
 	c := &w.carrying
 	switch s.Kind {
 	case sens.SitePeak:
@@ -294,7 +294,7 @@ func (w *Worker) Pulls(s *sens.Site) bool {
 }
 
 // carries reports whether a functional of list, which ascends, has cotangents and is read.
-func (w *Worker) carries(list []int, read func(k int) bool) bool {
+func (w *sites) carries(list []int, read func(k int) bool) bool {
 	some := w.carrying.numbers
 	if len(some) > len(list) {
 		some, list = list, some
@@ -308,7 +308,7 @@ func (w *Worker) carries(list []int, read func(k int) bool) bool {
 }
 
 // ObservePull implements sens.CotangentObjectives.
-func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+func (w *sites) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
 	c := site(&w.Transposes, w.model.Compiled, &pt.Site)
 	if c == nil {
 		return
@@ -327,7 +327,7 @@ func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 
 // maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
 // do not count this firing, and for those that have their peak at another site.
-func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) []float64 {
+func (w *sites) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
 		clear(masked)
@@ -356,7 +356,7 @@ func (w *Worker) maskFunctionals(s *sens.Site, c *compiled.Call, fb []float64) [
 }
 
 // ObservePush implements sens.TangentObjectives.
-func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+func (w *sites) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
 	s := &pt.Site
 	c := site(&w.Tangents, w.model.Compiled, s)
 	if c == nil {
@@ -401,7 +401,7 @@ func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 }
 
 // ValuesPush implements sens.TangentObjectives.
-func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
+func (w *sites) ValuesPush(functionals, fd, psid []float64) {
 	clear(psid)
 	c := w.Tangents.Get(tapec.PartObjective)
 	if c == nil {

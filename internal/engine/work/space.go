@@ -5,6 +5,7 @@ import (
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -72,3 +73,30 @@ func CopyFew(to, from []float64) {
 		to[i] = x
 	}
 }
+
+// RunAt runs c at (t, y, d), and restores the discretes of the run afterwards.
+func (w *Space) RunAt(c *compiled.Call, to vec.Vector, t float64, y, d, out []float64) {
+	w.T[0] = t
+	saved, other := w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to]
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to] = y, d, out
+	c.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.Out[tapec.Primal][to] = saved, other
+}
+
+// Evaluator returns what c has computed, or would now, with all that leads to it.
+func (w *Space) Evaluator(c *compiled.Call) *tape.Evaluator[float64] {
+	e := tape.NewEvaluator[float64](c.Tape)
+	for i, b := range c.Ins {
+		if from := w.In[b.Vary][b.Vec]; b.Hi <= len(from) {
+			copy(e.Input(c.Tape.Inputs[i].Name), from[b.Lo:b.Hi])
+		}
+	}
+	e.Run()
+	return e
+}
+
+// Prices implements solvers.Priced.
+func (w *Space) Prices() (rates, jacobian float64) { return w.Kit.Prices() }
+
+// Modes returns those that were entered last.
+func (w *Space) Modes() []float64 { return w.In[tapec.Primal][vec.M] }
