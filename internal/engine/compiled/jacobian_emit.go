@@ -44,7 +44,8 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	fmt.Fprintf(&b, "# terms: %s\n", terms)
 	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, diag.CountOf(j.Tangent, "operation", "operations"))
 	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
-	rates, states := blocksOf(l, vec.K), append(blocksOf(l, vec.Y), block{"t", vec.Part{Vec: vec.T, Offset: l.NY, Len: 1}})
+	time := block{"t", vec.Part{Vec: vec.T, Offset: l.NY, Len: 1}}
+	rates, states := blocksOf(l, vec.K), append(blocksOf(l, vec.Y), time)
 	at := 0
 	for _, o := range j.Tape.Outputs {
 		n := j.Tape.Shape(o.Value).Size()

@@ -234,7 +234,9 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		k.model.Load(c.Instants, k.times, &vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P})
+		k.model.Load(c.Instants, k.times, &vec.Values{
+			vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+		})
 		k.times.Run()
 		times := k.times.Output(tapec.Times.Name().String())
 		at := times[i]

@@ -18,19 +18,14 @@ type Lanes struct {
 	size solvers.Size
 	// Programs of steps that solve equations exchange rows in one way each; others have one. Lanes that want another
 	// way than the rest are given it by a further run of the block.
-	ways  []laneWay
-	way   [solvers.LaneCount]int // of each lane: that of its last step
-	asked []askedWay
-	write func(exchanges []float64) bool // appends to ways
-	other []float64                      // what a further run makes
-	reads laneCall                       // of guards; of a zero value where they cannot be read in lanes
-	read  []float64                      // what it writes: ρ at each point and then the truths
-	// What reads the samples of largest values, as reads does guards; what that writes, where it has each row of what
-	// solvers.LaneStepper has, -1 for zeros, and these rows.
-	sample    laneCall
-	sampled   []float64
-	samplesAt []int
-	samples   []float64
+	ways     []laneWay
+	way      [solvers.LaneCount]int // of each lane: that of its last step
+	asked    []askedWay
+	write    func(exchanges []float64) bool // appends to ways
+	other    []float64                      // what a further run makes
+	reads    laneCall                       // of guards; of a zero value where they cannot be read in lanes
+	read     []float64                      // what it writes: ρ at each point and then the truths
+	sampling laneSamples
 
 	// params, modes and what is hoisted from them: [elements][lanes]
 	steady [vec.Count][]float64
@@ -53,6 +48,15 @@ type Lanes struct {
 	lengths []float64               // [objectives][lanes] cotangents of the lengths of steps
 	sowing  [solvers.LaneCount]bool // Pull takes in what Sow gave
 	extend  laneCall                // makes the rows of the dense output; of a zero value where there are none
+}
+
+// laneSamples reads the samples of largest values in lanes, as Lanes.reads does guards. rows is nil where there are
+// none.
+type laneSamples struct {
+	read laneCall
+	made []float64 // what it writes
+	at   []int     // where that has each row of what solvers.LaneStepper has; -1 for zeros
+	rows []float64 // these rows
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -160,18 +164,18 @@ func (l *Lanes) TakePush(lane, n int, td, yd, qd []float64) {
 
 // ReadSamples implements solvers.LaneStepper.
 func (l *Lanes) ReadSamples(block []float64) []float64 {
-	if l.samples == nil {
+	if l.sampling.rows == nil {
 		return nil
 	}
-	l.sample.machine.MoveVector(l.sample.in, block)
-	l.sample.machine.MoveVector(l.sample.made, l.sampled)
-	l.sample.machine.Run()
-	for i, at := range l.samplesAt {
+	l.sampling.read.machine.MoveVector(l.sampling.read.in, block)
+	l.sampling.read.machine.MoveVector(l.sampling.read.made, l.sampling.made)
+	l.sampling.read.machine.Run()
+	for i, at := range l.sampling.at {
 		if at >= 0 {
-			copy(l.samples[i*solvers.LaneCount:][:solvers.LaneCount], l.sampled[at*solvers.LaneCount:])
+			copy(l.sampling.rows[i*solvers.LaneCount:][:solvers.LaneCount], l.sampling.made[at*solvers.LaneCount:])
 		}
 	}
-	return l.samples
+	return l.sampling.rows
 }
 
 // unsow takes back what Sow gave a lane of a vector of cotangents: adding the rest changes nothing.

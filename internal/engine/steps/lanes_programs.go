@@ -28,11 +28,7 @@ func NewLanes(p *compiled.Task, values, slopes *compiled.Kit, form *solvers.Lane
 	}
 	rates := values.Value.Get(tapec.PartRates)
 	size := p.Size()
-	switch {
-	case size.N > solvers.LaneStates,
-		!rates.Covers(tapec.Primal, vec.K, size.N+size.Q),
-		pull != nil && (pull.Pull.Get(tapec.PartRates) == nil || pull.Plan.Record > 0 || pull.Shared != nil),
-		push != nil && push.Push.Get(tapec.PartRates) == nil:
+	if size.N > solvers.LaneStates || !rates.Covers(tapec.Primal, vec.K, size.N+size.Q) || !inLanes(pull, push) {
 		return nil
 	}
 	if len(p.Peaks) > 0 {
@@ -113,6 +109,14 @@ func NewLanes(p *compiled.Task, values, slopes *compiled.Kit, form *solvers.Lane
 	return l
 }
 
+// inLanes reports whether the rates' transposes and tangents, each nil for none, can run in lanes.
+func inLanes(pull, push *compiled.Kit) bool {
+	if pull != nil && (pull.Pull.Get(tapec.PartRates) == nil || pull.Plan.Record > 0 || pull.Shared != nil) {
+		return false
+	}
+	return push == nil || push.Push.Get(tapec.PartRates) != nil
+}
+
 // pushed makes room for what tangents read and write, unless there is.
 func (l *Lanes) pushed(push *compiled.Kit) {
 	if l.made != nil {
@@ -169,7 +173,7 @@ func (l *Lanes) peaks(values *compiled.Kit, peaks []int, rates *tape.Tape, form 
 		return
 	}
 	if c, ok := l.compile(t, m.find(values.Layout.Find)); ok {
-		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
+		l.sampling.read, l.sampling.made = c, make([]float64, m.made*solvers.LaneCount)
 		heights := 0
 		for _, o := range tapes[0].Outputs {
 			heights += tapes[0].Shape(o.Value).Size()
@@ -182,16 +186,16 @@ func (l *Lanes) peaks(values *compiled.Kit, peaks []int, rates *tape.Tape, form 
 					if row >= 0 {
 						row += i * each
 					}
-					l.samplesAt = append(l.samplesAt, row)
+					l.sampling.at = append(l.sampling.at, row)
 				}
 			}
 		}
 		for k := range 3 {
 			for _, row := range at[0] {
-				l.samplesAt = append(l.samplesAt, len(form.Samples)*each+k*heights+row)
+				l.sampling.at = append(l.sampling.at, len(form.Samples)*each+k*heights+row)
 			}
 		}
-		l.samples = make([]float64, len(l.samplesAt)*solvers.LaneCount)
+		l.sampling.rows = make([]float64, len(l.sampling.at)*solvers.LaneCount)
 	}
 }
 

@@ -82,7 +82,8 @@ func newStepMaker(l *vec.Layout, rates *tape.Tape, form *solvers.Arithmetic) *st
 // newMaker begins a tape of steps, each of which is a lane where there are several.
 func newMaker(l *vec.Layout, rates *tape.Tape, form *solvers.Arithmetic, members bool) *stepMaker {
 	m := &stepMaker{
-		b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]vec.Part{}, from: 1, members: members,
+		b: tape.NewBuilder("step"), form: form, rates: rates,
+		places: map[tapec.Name]vec.Part{}, from: 1, members: members,
 	}
 	for _, o := range rates.Outputs {
 		name := tapec.MustName(o.Name)

@@ -305,7 +305,8 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 		} else if c, ok := m.b.Uniform(v); ok {
 			fixed[i] = c
 		} else {
-			m.output(tapec.Primal, "factor."+strconv.Itoa(i), v, 1, &vec.Part{Vec: vec.Made, Offset: m.kept + i, Len: 1})
+			at := vec.Part{Vec: vec.Made, Offset: m.kept + i, Len: 1}
+			m.output(tapec.Primal, "factor."+strconv.Itoa(i), v, 1, &at)
 		}
 	}
 	m.made += m.straight.Kept

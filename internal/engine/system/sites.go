@@ -15,7 +15,7 @@ type sites struct {
 	times      *instants
 	model      *compiled.Model
 	slopes     *compiled.Call            // of the peaks; nil for none
-	peakCalls  map[int][2]*compiled.Call // groups of them, by their numbers, and their slopes; nil until they are wanted
+	peakCalls  map[int][2]*compiled.Call // groups of them, with their slopes; nil until they are wanted
 	fired      []float64                 // scratch
 	functional []float64                 // scratch [F·L]
 	carrying   carrying                  // of the block that is swept

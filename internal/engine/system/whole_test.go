@@ -183,7 +183,8 @@ objective J = final(x^2) + integral(v[1]^2)
 	var methods []solvers.Method
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"} {
 		spec, _ := solvers.Lookup(name)
-		methods = append(methods, solvers.Members(spec.New(system.NewProblem(m, pointOf(t, m), []int{0}, nil).Size(), 0))...)
+		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+		methods = append(methods, solvers.Members(spec.New(p.Size(), 0))...)
 	}
 	for _, method := range methods {
 		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
