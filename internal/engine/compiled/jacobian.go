@@ -92,7 +92,7 @@ func (m *Model) JacobianTooLarge() bool {
 func (p *Task) Places() *solvers.Jacobian {
 	j, err := p.Model.Programs.WithJacobian(p.Split)
 	if err != nil {
-		panic("system: " + err.Error())
+		panic("compiled: " + err.Error())
 	}
 	return j.places[p.Linear]
 }

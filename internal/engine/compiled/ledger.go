@@ -58,7 +58,7 @@ func newPlan(l *vec.Layout, active []string) *plan {
 func (p *plan) column(param string) vec.Part {
 	at, ok := p.Columns[param]
 	if !ok {
-		panic("system: param " + param + " is not active")
+		panic("compiled: param " + param + " is not active")
 	}
 	return at
 }

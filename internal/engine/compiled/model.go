@@ -1,11 +1,9 @@
-// Package system is the compiled model as solvers and sensitivity methods see it.
-//
-// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's tapes and their
-// derivatives for a number of lanes (kit.go, program.go), and puts them to work: a worker is a solvers.System with its
-// tangents and transposes, and the objectives of package sens. Values are a Point; a run's workers share a Problem.
+// Package compiled is the compiled model: its tapes, laid out in a few flat vectors (package vec), programs of these and
+// of their derivatives for a number of lanes (kit.go, program.go), values of parameters (Point), and what a run is asked
+// for (Task). Workers of package system put it to work.
 //
 // It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
-// are the business of internal/engine/settings, internal/engine/explain and the root package.
+// are the business of internal/engine/settings, internal/engine/explain and internal/engine/run.
 package compiled
 
 import (

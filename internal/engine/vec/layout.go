@@ -181,7 +181,7 @@ func (l *Layout) Clone() *Layout {
 func (l *Layout) Part(name tapec.Name) Part {
 	p, ok := l.Parts[name.Primal()]
 	if !ok {
-		panic("system: the model has no part " + name.String())
+		panic("vec: the model has no part " + name.String())
 	}
 	return p
 }
