@@ -62,6 +62,7 @@ func (m *Model) StepPrograms() (n StepPrograms) {
 	return n
 }
 
+// Stats returns the statistics of a program; nil for none.
 func Stats(p *Program) *vm.Stats {
 	if p == nil {
 		return nil

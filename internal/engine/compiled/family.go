@@ -22,6 +22,7 @@ type family struct {
 	made     map[madeKey]any
 }
 
+// Digest is that of the contents of tapes.
 type Digest [sha256.Size]byte
 
 // madeKey says what was made of what: of one tape or two, with everything else that it depends on in words.

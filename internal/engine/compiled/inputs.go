@@ -116,6 +116,7 @@ func (m *Model) Assigns(discrete string) bool {
 	})
 }
 
+// EventElems returns how many elements an event with these indices has.
 func EventElems(indices []*model.Index) int {
 	n := 1
 	for _, ix := range indices {

@@ -156,6 +156,7 @@ type Ledger struct {
 	lane    []float64
 }
 
+// NewLedger returns a ledger for so many lanes.
 func NewLedger(p *plan, lanes int) *Ledger {
 	b := &Ledger{
 		plan: p, lanes: lanes, Sums: make([]float64, p.gathered*lanes),

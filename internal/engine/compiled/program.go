@@ -169,6 +169,7 @@ type Call struct {
 	vectors []*[]float64 // of these frames, one for each link
 }
 
+// Call returns a program with a machine of its own; nil for none.
 func (p *Program) Call() *Call {
 	if p == nil {
 		return nil

@@ -33,6 +33,7 @@ const (
 	AfterEnd                  // only some functionals see it
 )
 
+// Moment returns when event e happens beside the run.
 func (m *Model) Moment(e int) Moment {
 	switch ev := m.Checked.Events[e]; {
 	case ev.After:

@@ -22,25 +22,11 @@ type Kinks struct {
 	active  map[string]bool // the params that derivatives are by; others do not move
 	tapes   map[*tape.Tape]*kinkTape
 	once    []outlet // what is computed from params before the run
-	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without conditions
-	// on states.
-	guards   *tape.Evaluator[float64]
-	bodies   map[int]*tape.Evaluator[float64]
-	rates    *tape.Evaluator[float64]
+	thresholds
+	bodies   map[int]*tape.Evaluator[float64] // by events: what sets states to thresholds
 	times    *tape.Evaluator[float64]
-	size     []float64       // of the margins of guards at the start, as sizes tells them
-	small    []bool          // guards
-	most     []float64       // how large states have been at marks
-	states   []stateInput    // of guards
-	sets     bool            // a body may set a condition to its threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	known    bool            // happened is complete
-	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
-	stuck    map[int]bool    // guards that have met their thresholds and have stayed there since
-	decided  bool            // modes has found some at the last mark
-	rests    map[int]bool    // guards of modes that rest at their thresholds behind the last mark
-	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
-	kinked map[int]bool
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
 	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
 	// operation depends on params and discretes alone.
@@ -53,11 +39,28 @@ type Kinks struct {
 	// near is how near, as parts of their size, operands count as equal: 0 where they are exact but for what rounding
 	// makes of jumps, more where a time was located or where steps made states.
 	near, slack float64
-	memo        memo
 	began       float64      // the time of the start
 	end         float64      // and of the end
 	first       solvers.Mark // the first mark at the time of the present one
 	last        float64      // the time of the last mark but those of observations
+}
+
+// thresholds are those of conditions on states, and what is known of the run at them.
+type thresholds struct {
+	guards  *tape.Evaluator[float64] // nil without conditions on states
+	rates   *tape.Evaluator[float64]
+	size    []float64    // of the margins of guards at the start, as sizes tells them
+	small   []bool       // guards
+	most    []float64    // how large states have been at marks
+	states  []stateInput // of guards
+	sets    bool         // a body may set a condition to its threshold
+	idle    map[int]bool // guards that stand at their thresholds since the start, as stand tells
+	stuck   map[int]bool // guards that have met their thresholds and have stayed there since
+	decided bool         // modes has found some at the last mark
+	rests   map[int]bool // guards of modes that rest at their thresholds behind the last mark
+	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
+	kinked map[int]bool
+	memo   memo
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -100,11 +103,8 @@ type Kink struct {
 	From   []tapec.Name // what the operation depends on
 	Fold                // Suspects.Weigh finds it
 
-	of      *tape.Tape // where it was found; nil for a condition that is set
-	peak    int        // the element of the functionals that is largest there, where of is the tape of these
-	last    bool       // Kept: it is kept no longer
-	value   tape.Value
-	at      vec.Values
+	spot
+	last    bool    // Kept: it is kept no longer
 	rests   bool    // the run rests at it, or follows it
 	passes  bool    // a body has taken the run there, and it leaves at once
 	leaves  bool    // Rests: it has rested up to the mark, and does no more
@@ -115,6 +115,14 @@ type Kink struct {
 	near    float64 // within it
 	decides bool    // about modes, or events
 	settled bool    // a steady state lies at it
+}
+
+// spot is where a kink was found.
+type spot struct {
+	of    *tape.Tape // nil for a condition that is set
+	peak  int        // the element of the functionals that is largest there, where of is the tape of these
+	value tape.Value
+	at    vec.Values
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
@@ -191,8 +199,8 @@ func (kt *kinkTape) beside(t *tape.Tape) {
 func NewKinks(p *compiled.Task) *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
-		memo:    memo{reached: map[int]bool{}, reads: map[int][]string{}},
-		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
+		thresholds: thresholds{memo: memo{reached: map[int]bool{}, reads: map[int][]string{}}},
+		problem:    p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
 	for _, name := range p.Active {

@@ -82,7 +82,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 			if k.rests[i] && met[i] && near0(here[i], near[i]) {
 				found = append(found, Kink{
 					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, From: k.model.GuardInputs(i),
-					margins: []int{i}, at: at,
+					margins: []int{i}, spot: spot{at: at},
 				})
 			}
 			delete(k.rests, i)
