@@ -1,6 +1,6 @@
-// Package compiled is the compiled model: its tapes, laid out in a few flat vectors (package vec), programs of these and
-// of their derivatives for a number of lanes (kit.go, program.go), values of parameters (Point), and what a run is asked
-// for (Task). Workers of package system put it to work.
+// Package compiled is the compiled model: its tapes, laid out in a few flat vectors (package vec), programs of these
+// and of their derivatives for a number of lanes (kit.go, program.go), values of parameters (Point), and what a run is
+// asked for (Task). Workers of package system put it to work.
 //
 // It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
 // are the business of internal/engine/settings, internal/engine/explain and internal/engine/run.

@@ -60,17 +60,20 @@ type WholeKey struct {
 	Kit         *Kit     // of steps that solve equations, which depend on more of it; else nil
 }
 
-// OfGuards, ofPeaks, ofStep and ofTranspose return the keys of programs of k.
+// OfGuards returns the key of readings of the guards.
 func (k *Kit) OfGuards(form *solvers.Arithmetic) WholeKey {
 	return WholeKey{Form: form, Guards: true, With: k.Value.Get(tapec.PartGuards)}
 }
 
+// OfPeaks returns the key of readings of what is to be largest.
 func (k *Kit) OfPeaks(form *solvers.Arithmetic) WholeKey {
 	return WholeKey{Form: form, Peaks: true, With: k.Value.Get(tapec.PartPeaks)}
 }
 
+// OfStep returns the key of steps.
 func (k *Kit) OfStep(form *solvers.Arithmetic) WholeKey { return WholeKey{Form: form} }
 
+// OfTranspose returns the key of their transposes.
 func (k *Kit) OfTranspose(form *solvers.Arithmetic) WholeKey {
 	return WholeKey{Form: form, Back: true, With: k.Pull.Get(tapec.PartRates)}
 }
@@ -139,11 +142,12 @@ type MovedProgram struct {
 	Read, Made [tapec.NumVariations]int
 }
 
-// OfTangent and ofSecond return the keys of programs of k.
+// OfTangent returns the key of tangents of steps.
 func (k *Kit) OfTangent(form *solvers.Arithmetic) WholeKey {
 	return WholeKey{Form: form, tangent: true, With: k.Push.Get(tapec.PartRates)}
 }
 
+// OfSecond returns the key of tangents of transposes.
 func (k *Kit) OfSecond(form *solvers.Arithmetic) WholeKey {
 	return WholeKey{Form: form, tangent: true, Back: true, With: k.Second.Get(tapec.PartRates)}
 }

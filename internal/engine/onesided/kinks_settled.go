@@ -43,7 +43,8 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 			if some {
 				in := c.Rates.Instr(v)
 				add(Kink{
-					Op: in.Op, Span: in.Span, From: compiled.InputsOfValue(c.Rates, v), spot: spot{of: c.Rates, value: v},
+					Op: in.Op, Span: in.Span, From: compiled.InputsOfValue(c.Rates, v),
+					spot: spot{of: c.Rates, value: v},
 				})
 			}
 		}

@@ -1,7 +1,7 @@
 // Package system is the compiled model as solvers and sensitivity methods see it: a worker is a solvers.System with its
 // tangents and transposes, and the objectives of package sens. It is made of a kit of package compiled at work (package
-// work), its whole steps (steps) and what tells which derivatives are those of one side (onesided). A run's workers share
-// a Problem.
+// work), its whole steps (steps) and what tells which derivatives are those of one side (onesided). A run's workers
+// share a Problem.
 package system
 
 import (
