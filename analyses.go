@@ -268,6 +268,9 @@ type Joint struct {
 	model *Model
 }
 
+// Distribution is how the random effects of a subject are distributed.
+type Distribution = run.Distribution
+
 // Joint prepares densities with derivatives by opts.Wrt, with tolerances, or steps of fixed length, that are factor
 // times those that opts lead to.
 func (m *Model) Joint(factor float64, opts Options) (*Joint, error) {

@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,9 +72,22 @@ func TestDocumentsModels(t *testing.T) {
 	}
 }
 
+var updateGrammar = flag.Bool("update-grammar", false, "write the grammar into docs/language-grammar.md")
+
 // TestGrammarInManual compares the grammar in the manual with the parser's.
 func TestGrammarInManual(t *testing.T) {
-	shown := blocks(t, filepath.Join("docs", "language-grammar.md"), "ebnf")
+	page := filepath.Join("docs", "language-grammar.md")
+	shown := blocks(t, page, "ebnf")
+	if *updateGrammar && len(shown) == 1 {
+		text, err := os.ReadFile(page)
+		if err == nil {
+			err = os.WriteFile(page, []byte(strings.Replace(string(text), shown[0], parser.Grammar(), 1)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if len(shown) != 1 || shown[0] != parser.Grammar() {
 		t.Errorf("docs/language-grammar.md does not show what odes doc grammar prints:\n%s", parser.Grammar())
 	}

@@ -20,6 +20,8 @@ type FitSettings struct {
 	// Joint tells that the objective is the negative logarithm of the density of the data of one experiment alone and
 	// of its random effects.
 	Joint bool
+	// Marginal is how the likelihood is integrated over random effects.
+	Marginal string
 	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
 	Unchosen []string
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
@@ -38,7 +40,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		return FitSettings{}, err
 	}
 	f := s.Fit
-	out := FitSettings{Fit: f.Fit, Warm: m.engine.System.Settles() && s.SteadyStart != settings.OwnStart}
+	out := FitSettings{Fit: f.Fit, Marginal: s.Marginal.String()}
+	out.Warm = m.engine.System.Settles() && s.SteadyStart != settings.OwnStart
 	if opts.Fit == "" {
 		out.Unchosen = settings.Unchosen(m.engine.Checked, "fit")
 	}

@@ -53,21 +53,37 @@ type Options struct {
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
 
-	only derivatives // are computed, whatever the settings ask for
+	only      derivatives // are computed, whatever the settings ask for
+	integrals bool        // see WithoutIntegrals
 }
 
 // derivatives says up to which order derivatives are computed, with no other runs that check them.
 type derivatives uint8
 
 const (
-	asSet      derivatives = iota // what the settings ask for, checked as they ask for it
-	onlyFirst                     // see GradientOnly
-	onlySecond                    // see SecondOrder
+	asSet       derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                      // see GradientOnly
+	onlySecond                     // see SecondOrder
+	onlyNumbers                    // see NumbersOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
 func (o Options) GradientOnly() Options {
 	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlyFirst
+	return o
+}
+
+// WithoutIntegrals returns o for runs whose integrals over random effects are compared elsewhere.
+func (o Options) WithoutIntegrals() Options {
+	o.integrals = true
+	return o
+}
+
+// NumbersOnly is GradientOnly for runs whose numbers alone are read: results do not tell which derivatives are those of
+// one side.
+func (o Options) NumbersOnly() Options {
+	o = o.GradientOnly()
+	o.only = onlyNumbers
 	return o
 }
 
@@ -163,7 +179,7 @@ func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
 func (m *Model) setup(opts Options) run.Setup {
 	s := run.Setup{
 		Sides: true, Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
-		EventLog: opts.EventLog, Progress: opts.Progress,
+		EventLog: opts.EventLog, Progress: opts.Progress, Integrals: opts.integrals,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)
 	for _, x := range m.engine.Experiments {
@@ -213,6 +229,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.only == onlySecond {
 		s.Order = 2
 	}
+	s.Numbers = opts.only == onlyNumbers
 	return s
 }
 

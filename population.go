@@ -56,5 +56,11 @@ func (m *Model) Covariances() (names []string) {
 // subject contributes, and its most probable random effects. With gradient, subjects have the gradients of their
 // contributions by Options.Wrt.
 func (m *Model) Population(ctx context.Context, opts Options, gradient bool) (*Population, error) {
-	return m.engine.Population(ctx, m.setup(opts.GradientOnly()), gradient)
+	return m.engine.Population(ctx, m.setup(opts.GradientOnly()), gradient, false)
+}
+
+// CheckedPopulation is Population with gradients, and compares the integral of each subject with one that is computed
+// in another way.
+func CheckedPopulation(ctx context.Context, m *Model, opts Options) (*Population, error) {
+	return m.engine.Population(ctx, m.setup(opts.GradientOnly()), true, true)
 }

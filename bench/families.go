@@ -137,8 +137,8 @@ does beside the gradient is off. A curve ends where a gradient takes more than %
 		strings.TrimPrefix(runtime.Version(), "go"), before, load(), r.rounds, familySlowest)
 	familyTable(&b, list)
 	for _, d := range list {
-		fmt.Fprintf(&b, "## %s\n\n%d states, %d parameters.\n\n![gradient error over time](figures/%s)\n\n",
-			d.problem.title, d.states, d.params, familyFigure(d))
+		fmt.Fprintf(&b, "## %s\n\n%s, %s.\n\n![gradient error over time](figures/%s)\n\n",
+			d.problem.title, counted(d.states, "state"), counted(d.params, "parameter"), familyFigure(d))
 	}
 	fmt.Fprint(&b, "All points are in [figures/families.csv](figures/families.csv).\n")
 	return b.Bytes()

@@ -226,11 +226,10 @@ steps are short: the diagonal of the matrix dominates, and odes makes no factors
 factors by default. The last row is PETSc's when it is told to take GMRES with ILU(0).
 
 `)
-	cn := []any{"-problem", "grayscott64", "-method", "cn", "-steps", 10, "-reps"}
 	entrants = r.race(
 		r.own("odes, 1 thread", job{problem: "grayscott-cn", n: 64, runs: 30}),
-		r.peer("PETSc", "petsc_stiff", append(cn, 5)...),
-		r.peer("PETSc, GMRES", "petsc_stiff", append(cn, 12, "-ksp_type", "gmres", "-pc_type", "ilu")...),
+		r.peer("PETSc", "petsc_grayscott_cn", "-reps", 5),
+		r.peer("PETSc, GMRES", "petsc_grayscott_cn", "-reps", 12, "-ksp_type", "gmres", "-pc_type", "ilu"),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
 	return nil

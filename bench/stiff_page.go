@@ -194,9 +194,17 @@ is cheaper, but at the same tolerance there are more steps, and the gradient has
 	}
 }
 
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // write shows one diagram.
 func (d *stiffDiagram) write(b *bytes.Buffer) {
-	fmt.Fprintf(b, "## %s\n\n%d states, %d parameters.", d.problem.title, d.states, d.params)
+	fmt.Fprintf(b, "## %s\n\n%s, %s.", d.problem.title, counted(d.states, "state"), counted(d.params, "parameter"))
 	for _, c := range d.curves {
 		if c.ours && len(c.points) > 0 {
 			fmt.Fprintf(b, " Compile: %s ms.", ms(c.points[0].Compile))

@@ -444,8 +444,11 @@ func (p judge) without(of *certificate, i int) float64 {
 	c := of.problem
 	n := len(c.X)
 	k, q := &p.coords[i], *c
-	v := k.value(c.X[i])
-	by := 1 / k.slope(v)
+	v, by := c.X[i], 1.0
+	if k.block == nil {
+		v = k.value(v)
+		by = 1 / k.slope(v)
+	}
 	q.X, q.At = slices.Clone(c.X), &certify.Point{
 		Value: c.At.Value, Gradient: slices.Clone(c.At.Gradient), Kinks: c.At.Kinks, Constraints: c.At.Constraints,
 	}

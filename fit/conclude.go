@@ -491,7 +491,7 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 
 // checkedAt returns options of a run at x of which the objective is compared with that of an independent run.
 func (p *problem) checkedAt(x []float64) odes.Options {
-	o := p.opts.Options
+	o := p.opts.Options.WithoutIntegrals()
 	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
 	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
 	o.Settings = append(o.Settings, odes.Setting{Key: "solver.steady_start", Value: "own"})

@@ -11,8 +11,9 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// A matrix of covariances of random effects is searched for by the logarithm of its Cholesky factor: coordinates that
-// are no elements of it. Results list the elements of its lower triangle, one for each coordinate.
+// A matrix of covariances of random effects is searched for by the logarithms of its standard deviations and its
+// Cholesky factor: coordinates that are no elements of it. Results list the elements of its lower triangle, one for
+// each coordinate. Bounds of the text are kept by variances, and by what follows for covariances from those.
 
 // block is such a matrix.
 type block struct {
@@ -48,13 +49,52 @@ func (p matrices) add(i int, values []float64, lo, hi float64, l *diag.List) boo
 		row, column := pattern.Element(k)
 		c := coordinate{
 			variable: i, element: row*n + column, column: v.Offset + row*n + column, index: []int{row + 1, column + 1},
-			lo: math.Inf(-1), hi: math.Inf(1), first: x, block: b, within: [2]float64{lo, hi},
+			lo: math.Inf(-1), hi: math.Inf(1), block: b, within: [2]float64{lo, hi},
 		}
 		c.name = elementName(v.Name, v.Written, v.Initial, c.index)
+		if row == column {
+			if hi <= 0 {
+				l.Errorf(odes.CodeSetting, source.Span{}, "%s is a variance, which is positive, and its upper bound "+
+					"is %s: give the matrix other bounds", c.name, diag.Number(hi))
+				return true
+			}
+			if lo > 0 {
+				c.lo = c.of(lo)
+			}
+			if !math.IsInf(hi, 1) {
+				c.hi = c.of(hi)
+			}
+		}
+		c.first = min(max(x, c.lo), c.hi)
 		p.coords = append(p.coords, c)
-		p.start = append(p.start, x)
+		p.start = append(p.start, c.first)
 	}
 	return true
+}
+
+// variance tells that a coordinate is that of a variance.
+func (c *coordinate) variance() bool { return c.block != nil && c.index[0] == c.index[1] }
+
+// ofBlock returns what follows from a coordinate of a matrix alone: a variance, or a correlation where nothing else is
+// in its rows.
+func (c *coordinate) ofBlock(x float64) float64 {
+	switch {
+	case !c.variance():
+		return correlated(x)
+	case x == c.lo && c.within[0] > 0: // a bound is met with every bit
+		return c.within[0]
+	case x == c.hi:
+		return c.within[1]
+	}
+	return elem.Exp(float64(2 * x))
+}
+
+// correlated returns the correlation that follows from a coordinate alone.
+func correlated(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.Copysign(1, x)
+	}
+	return x / math.Sqrt(1+float64(x*x))
 }
 
 // move is the derivative of an element of what is searched for by a coordinate.
@@ -237,19 +277,40 @@ func (p matrices) covariances(x, spread []float64, z float64) (list []Covariance
 	return list
 }
 
+// correlation notes the end of a profile of one.
+func (p matrices) correlation(c *coordinate, s *side, out *Result) {
+	if out.Population == nil {
+		return
+	}
+	name := p.settings.Over[c.variable].Name
+	for i := range out.Population.Covariances {
+		of := &out.Population.Covariances[i]
+		if of.Name != name {
+			continue
+		}
+		a, b := c.index[0]-1, c.index[1]-1
+		for _, k := range [2]int{a*of.N + b, b*of.N + a} {
+			if s.direction < 0 {
+				of.RLower[k] = s.end
+			} else {
+				of.RUpper[k] = s.end
+			}
+		}
+	}
+}
+
 // outside warns of elements that lie outside of the bounds of the text: a search cannot keep these.
 func (p matrices) outside(out *Result) {
 	for i := range p.coords {
 		c := &p.coords[i]
-		if c.block == nil {
+		if c.block == nil || c.variance() {
 			continue
 		}
 		v := out.Estimates[i].Value
 		if v < c.within[0] || v > c.within[1] {
 			out.Warnings = append(out.Warnings, diag.Diagnostic{
 				Code: CodeFit, Level: diag.Warning, Message: c.name + " is " + diag.Number(v) + ", outside of the " +
-					"bounds of the text: the search keeps a matrix of covariances positive definite, and no bounds " +
-					"of its elements",
+					"bounds of the text: the search keeps those of variances alone",
 			})
 		}
 	}

@@ -269,7 +269,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err := p.conclude(ctx, out); err != nil {
 		return nil, err
 	}
-	return out, nil
+	return withMoreModes(ctx, m, opts, out)
 }
 
 // workers returns how many goroutines to use.

@@ -417,6 +417,9 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		}
 		if c.block != nil {
 			x.Start, x.matrix = c.block.start[c.element], c.block.N
+			if x.LowBound, x.HighBound = math.Inf(-1), math.Inf(1); c.variance() {
+				x.LowBound, x.HighBound = max(c.within[0], 0), c.within[1]
+			}
 		}
 		if x.Decided = m.cov != nil && len(m.active) > 0 && m.cov[i*n+i] == 0; x.Decided {
 			out.Estimates = append(out.Estimates, x)

@@ -34,6 +34,9 @@ func (p *problem) piece(ctx context.Context, e *evaluator, of pieces, number int
 	if by := (coach{p}); by.trains() {
 		return by.trainedFrom(ctx, e, number, of.points[number])
 	}
+	if p.settings.Algorithm == saem {
+		return stochastic{p}.approached(ctx, e, number, of.points[number])
+	}
 	return p.from(ctx, e, number, of.points[number])
 }
 

@@ -27,6 +27,31 @@ type Population struct {
 	// Quadrature is the same integral by quadrature or importance sampling around the modes; nil where it could not be
 	// computed.
 	Quadrature *odes.Population
+
+	more string // solver.marginal with which modes are found that the integral missed; "" for none
+}
+
+// withMoreModes goes on from a fit whose integral missed modes of random effects, with more starts of the searches for
+// these: once.
+func withMoreModes(ctx context.Context, m *odes.Model, opts Options, out *Result) (*Result, error) {
+	if out.Population == nil || out.Population.more == "" || ctx.Err() != nil {
+		return out, nil
+	}
+	by := out.Population.more
+	again := opts
+	again.Starts, again.Done, again.Trained, again.Found, again.Training = 1, nil, nil, nil, nil
+	again.Set = append(slices.Clone(opts.Set), out.Assignments()...)
+	again.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.marginal", Value: by},
+		odes.Setting{Key: "fit.algorithm", Value: "auto"})
+	better, err := Run(ctx, m, again)
+	if err != nil || better.Population == nil {
+		return out, nil
+	}
+	better.Warnings = append(better.Warnings, diag.Diagnostic{
+		Code: CodeFit, Level: diag.Warning, Message: "searches for random effects missed modes; the fit went on with " +
+			"marginal = " + by + ", which belongs in the solver block of the model",
+	})
+	return better, nil
 }
 
 // population is inPopulation for models that have random effects, at a point that is worth it. whole is for what was
@@ -56,7 +81,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	for _, a := range e.set {
 		o.Set = append(o.Set, odes.Assignment{Name: a.Name, Values: slices.Clone(a.Values)})
 	}
-	list, err := p.model.Population(ctx, o, true)
+	list, err := odes.CheckedPopulation(ctx, p.model, o)
 	if err != nil {
 		return err
 	}
@@ -66,7 +91,7 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 		R: none(), S: none(), Sandwich: none(), Condition: math.NaN(),
 	}
 	out.Population = pop
-	pop.Quadrature = compared(ctx, p, o, list, out)
+	pop.Quadrature = compared(list, out)
 	likelihood := math.Abs(list.Value-out.Objective.Value) <= 1e-7*math.Abs(list.Value)
 	if likelihood {
 		out.Rows, out.NLL = list.Measurements, list.Value
@@ -192,50 +217,34 @@ func times(a, b []float64, n int) []float64 {
 	return out
 }
 
-// compared computes the integral of every subject by quadrature around its mode, or by importance sampling where there
-// are many random effects, and tells where the method of the fit is off.
-func compared(ctx context.Context, p *problem, o odes.Options, list *odes.Population, out *Result) *odes.Population {
-	how := "imp(n = 500, seed = 1)"
-	if m := len(list.Effects); m <= 5 {
-		how = fmt.Sprintf("agq(n = %d)", [...]int{0, 15, 9, 5, 4, 3}[m])
-	}
+// compared says how the integrals of subjects compare with those by quadrature around their modes, or by draws where
+// there are many random effects or modes.
+func compared(list *odes.Population, out *Result) *odes.Population {
 	say := func(level diag.Level, format string, args ...any) {
 		out.Warnings = append(out.Warnings, diag.Diagnostic{
 			Code: CodeFit, Level: level, Message: fmt.Sprintf(format, args...),
 		})
 	}
-	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "solver.marginal", Value: how})
-	o.Wrt = []string{}
-	other, err := p.model.Population(ctx, o, false)
-	if err != nil || math.IsNaN(other.OFV) {
-		say(diag.Warning, "nll() could not be compared with %s: nothing confirms the integral", how)
-		return nil
+	if !strings.Contains(list.Method, "starts") && slices.ContainsFunc(list.Subjects, func(s odes.Subject) bool {
+		return s.Check != nil && s.Check.Better != nil
+	}) {
+		out.Population.more = list.More()
 	}
-	var most []string
-	const much = 1 // of OFV: a likelihood ratio of 1.6
-	for i := range list.Subjects {
-		s := &list.Subjects[i]
-		if d := other.Subjects[i].OFV - s.OFV; math.Abs(d) > much || math.IsNaN(d) {
-			most = append(most, fmt.Sprintf("%s by %+.2f", s.Name, d))
+	other := list.Checked()
+	if other != nil {
+		say(diag.Note, "OFV is %.4f by %s and %.4f by %s, which is closer to the integral", list.OFV, list.Method,
+			other.OFV, other.Method)
+	}
+	for _, d := range list.Doubts() {
+		if d.Wrong {
+			out.Status = "partial"
 		}
+		say(diag.Warning, "%s", d.Text)
 	}
-	level, tail := diag.Note, ""
-	if len(most) > 0 {
-		level = diag.Warning
-		if len(most) > 10 {
-			most = append(most[:10], fmt.Sprintf("%d more", len(most)-10))
-		}
-		tail = "; most in " + strings.Join(most, ", ")
-	}
-	say(level, "OFV is %.4f by %s and %.4f by %s, which is closer to the integral%s", list.OFV, list.Method, other.OFV,
-		other.Method, tail)
 	for i := range list.Subjects {
 		s := &list.Subjects[i]
 		if s.Doubt != "" {
 			say(diag.Warning, "%s: %s; its part of OFV is not to be trusted", s.Name, s.Doubt)
-		}
-		if s.Modes > 1 {
-			say(diag.Warning, "%s: random effects have %d modes, of which the lowest counts", s.Name, s.Modes)
 		}
 	}
 	return other

@@ -58,13 +58,19 @@ type coordinate struct {
 
 // of returns the coordinate of a value of the param, and value the value.
 func (c *coordinate) of(v float64) float64 {
-	if c.log {
+	switch {
+	case c.log:
 		return elem.Log(v)
+	case c.variance():
+		return elem.Log(math.Sqrt(v))
 	}
 	return v
 }
 
 func (c *coordinate) value(x float64) float64 {
+	if c.block != nil {
+		return c.ofBlock(x)
+	}
 	if !c.log {
 		return x
 	}
@@ -110,9 +116,18 @@ func subscripts(shape []int, k int) []int {
 	return list
 }
 
+// settingsOf reads the settings of a fit, and adds to opts what its algorithm asks of runs.
+func settingsOf(m *odes.Model, opts *Options) (odes.FitSettings, error) {
+	s, err := m.FitSettings(opts.Options)
+	if err == nil {
+		err = exactly(m, &s, opts)
+	}
+	return s, err
+}
+
 // newProblem reads the settings of a fit.
 func newProblem(m *odes.Model, opts Options) (*problem, error) {
-	s, err := m.FitSettings(opts.Options)
+	s, err := settingsOf(m, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +249,7 @@ func (p *problem) choose(e *evaluator) (string, error) {
 		return "", err
 	}
 	asked := p.settings.Algorithm
-	if asked == adam && len(p.constraints) == 0 {
+	if (asked == adam || asked == saem) && len(p.constraints) == 0 {
 		asked = "auto" // it goes on so
 	}
 	switch {
@@ -284,7 +299,9 @@ func (p *problem) values(x []float64) []float64 {
 	for _, b := range p.blocks {
 		w := b.Matrix(b.part(x))
 		for k := range b.Size() {
-			out[b.first+k] = w[p.coords[b.first+k].element]
+			if c := &p.coords[b.first+k]; !c.variance() { // of a variance, a bound is met with every bit
+				out[b.first+k] = w[c.element]
+			}
 		}
 	}
 	return out

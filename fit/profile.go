@@ -50,8 +50,8 @@ type profiler struct {
 func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower []float64) {
 	var list []*side
 	for i := range p.coords {
-		if p.coords[i].block != nil {
-			continue // an element of a matrix is no coordinate: its interval is Wald's
+		if c := &p.coords[i]; c.block != nil && !c.variance() && !c.block.Alone(i-c.block.first) {
+			continue // no coordinate says what a correlation is: its interval is Wald's
 		}
 		if m.at[i] == 0 {
 			list = append(list, &side{coord: i, direction: -1}, &side{coord: i, direction: 1})
@@ -113,15 +113,19 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		out.Stats.Evaluations += s.n
 		out.Stats.Failures += s.bad
 		out.Stats.Steady.add(s.steady, SteadyWork{})
+		if lower == nil && s.lower != nil {
+			lower = s.lower
+		}
+		if c := &p.coords[s.coord]; c.block != nil && !c.variance() {
+			matrices{p}.correlation(c, s, out)
+			continue
+		}
 		x := &out.Estimates[s.coord]
 		x.Profile = append(x.Profile, s.points...)
 		if s.direction < 0 {
 			x.Lower, x.OpenLower = s.end, s.open
 		} else {
 			x.Upper, x.OpenUpper = s.end, s.open
-		}
-		if lower == nil && s.lower != nil {
-			lower = s.lower
 		}
 	}
 	for i := range out.Estimates {
@@ -550,7 +554,8 @@ func (f *follower) march(ctx context.Context, lo **place) (hi *place, ended bool
 func (f *follower) flat(q *place) bool {
 	const far, farLog = 1e8, 30 // sizes
 	by := math.Abs(q.at - f.m.x[f.s.coord])
-	return by > far*f.size || f.p.coords[f.s.coord].log && by > farLog
+	c := &f.p.coords[f.s.coord]
+	return by > far*f.size || (c.log || c.variance()) && by > farLog
 }
 
 // openEnd says that the interval has no end.

@@ -326,7 +326,11 @@ func (p *problem) points() ([][]float64, error) {
 			if d == nil {
 				continue
 			}
-			if v := p.coords[k].of(d.Quantile(u[k])); v-v == 0 {
+			v := d.Quantile(u[k])
+			if c := &p.coords[k]; c.block == nil {
+				v = c.of(v)
+			}
+			if v-v == 0 {
 				x[k] = v
 			}
 		}
@@ -350,7 +354,7 @@ func (p *problem) ranges() []*sample.Dist {
 		c := &p.coords[i]
 		at := c.value(p.start[i])
 		if c.block != nil { // by half of a standard deviation, which is a factor on the diagonal
-			list[i], _ = sample.NewDist("uniform", []float64{at - 0.5, at + 0.5}, c.lo, c.hi)
+			list[i], _ = sample.NewDist("uniform", []float64{p.start[i] - 0.5, p.start[i] + 0.5}, c.lo, c.hi)
 			continue
 		}
 		reach := 9 * math.Abs(at)

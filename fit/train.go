@@ -330,8 +330,8 @@ func (p coach) trainedFrom(ctx context.Context, e *evaluator, number int, x []fl
 
 // algorithms returns the words for what a fit did.
 func (p coach) algorithms() string {
-	if p.trains() {
-		return strings.Join([]string{adam, p.algorithm}, ", ")
+	if p.trains() || p.settings.Algorithm == saem {
+		return strings.Join([]string{p.settings.Algorithm, p.algorithm}, ", ")
 	}
 	return p.algorithm
 }

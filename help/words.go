@@ -1,6 +1,11 @@
 package help
 
-import "odes.dev/odes/parser"
+import (
+	"strings"
+
+	"odes.dev/odes/lang/policy"
+	"odes.dev/odes/parser"
+)
 
 // Entry is a word of the language, or the name of a format: what it means and how it is written.
 type Entry struct{ Name, Form, Text string }
@@ -65,8 +70,8 @@ var codes = map[string]string{
 		"--mode adjoint.",
 	"bad-bounds": "Bounds are written in [lo, hi], with lo not above hi and the value between.",
 	"bad-data":   "A table of data needs columns of equal length, and a column time.",
-	"bad-event-option": "Options of an event follow commas before its body: delay, values, persistent, pending " +
-		"and tol.",
+	"bad-event-option": "Options of an event follow commas before its body: " +
+		strings.Join(policy.Names(), ", ") + ".",
 	"bad-event-condition": "The condition of an event is a comparison of reals, or some of them joined by and, or.",
 	"bad-number":          "A number is written like 1, 1.5 or 2e-3.",
 	"bad-quoted-name":     "A name in backquotes is not closed on its line, or empty.",

@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck"
@@ -587,7 +588,7 @@ var firstArguments = map[string][]string{
 // expression lists what an expression may hold where it stands.
 func (p *completer) expression(survey *typecheck.Survey) {
 	c := p.c
-	if words := typecheck.OptionWords(c.before(2)); c.kind == "event" && c.before(1) == "=" && words != nil {
+	if words := policy.WordsOf(c.before(2)); c.kind == "event" && c.before(1) == "=" && words != nil {
 		for _, w := range words {
 			p.add("keyword", w, "", "", "")
 		}

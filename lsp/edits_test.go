@@ -48,7 +48,7 @@ func TestEveryKindIsShown(t *testing.T) {
 		d := &document{text: newText(text)}
 		for _, item := range d.syntax().tree.Items {
 			for _, n := range ast.Declarations(item) {
-				if seen[n.Kind] = true; shown[n.Kind].symbol == 0 {
+				if seen[n.Kind] = true; symbolOf(n.Kind) == 0 {
 					t.Fatalf("%q is no kind of symbol", n.Kind)
 				}
 			}

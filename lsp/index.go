@@ -7,8 +7,8 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/typecheck"
 )
 
 // index says which names of a file are the same. It follows the scopes of the language by the tree alone, so that it
@@ -258,12 +258,20 @@ func (x *indexer) nodes(list ...ast.Expr) {
 
 // loops opens a scope with loop variables. Their ranges are outside of it.
 func (x *indexer) loops(list []ast.Binder, in source.Span) {
+	loops := make([]*ast.Binder, len(list))
 	for i := range list {
-		x.nodes(list[i].Lo, list[i].Step, list[i].Hi)
+		loops[i] = &list[i]
+	}
+	x.open(loops, in)
+}
+
+func (x *indexer) open(loops []*ast.Binder, in source.Span) {
+	for _, n := range loops {
+		x.nodes(n.Lo, n.Step, n.Hi)
 	}
 	x.push()
-	for i := range list {
-		x.local(list[i].Name, "loop variable", &list[i], in)
+	for _, n := range loops {
+		x.local(n.Name, "loop variable", n, in)
 	}
 }
 
@@ -305,48 +313,6 @@ func (x *indexer) enter(n ast.Node) bool {
 		}
 	case *ast.Use:
 		x.component(n)
-	case *ast.Let:
-		x.loops(n.For, n.Span)
-		x.target(n.Target, true)
-		x.unit(n.Unit)
-		x.nodes(n.Value)
-		x.pop()
-	case *ast.Objective:
-		x.loops(n.For, n.Span)
-		x.target(n.Target, true)
-		x.unit(n.Unit)
-		x.nodes(n.Value)
-		x.pop()
-	case *ast.Equation:
-		x.loops(n.For, n.Span)
-		x.target(n.Target, true)
-		x.nodes(n.Value)
-		x.pop()
-	case *ast.Mass:
-		x.use(n.Name, asValue, false)
-		x.nodes(n.Value)
-	case *ast.AlgEq:
-		x.loops(n.For, n.Span)
-		x.nodes(n.Value)
-		x.pop()
-	case *ast.Constraint:
-		x.loops(n.For, n.Span)
-		x.nodes(n.Cond)
-		x.pop()
-	case *ast.Event:
-		x.loops(n.For, n.Span)
-		x.nodes(n.When, n.Every, n.From, n.To, n.Count, n.Priority)
-		x.nodes(n.Times...)
-		for _, o := range n.Options {
-			if typecheck.OptionWords(o.Key.Name) == nil {
-				x.nodes(o.Value)
-			}
-		}
-		x.body(n.Body, n.Span)
-		x.pop()
-	case *ast.Equilibrate:
-		x.body(n.Body, n.Span)
-		x.nodes(n.Every)
 	case *ast.Fn:
 		x.fn(n)
 	case *ast.Data:
@@ -377,11 +343,47 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.part(n, asValue)
 	case *ast.Bad:
 		x.broken = append(x.broken, n.Span)
-		return false
+	case *ast.Option:
+		if policy.WordsOf(n.Key.Name) == nil {
+			x.nodes(n.Value)
+		}
+	case ast.Item:
+		x.item(n)
 	default:
 		return true
 	}
 	return false
+}
+
+// item visits the parts of an item within its loops.
+func (x *indexer) item(n ast.Item) {
+	parts := ast.Parts(n)
+	var loops []*ast.Binder
+	var body []*ast.Affect
+	for _, p := range parts {
+		for _, part := range p.Nodes {
+			switch part := part.(type) {
+			case *ast.Binder:
+				loops = append(loops, part)
+			case *ast.Affect:
+				body = append(body, part)
+			}
+		}
+	}
+	x.open(loops, n.Pos())
+	for _, p := range parts {
+		for _, part := range p.Nodes {
+			switch part := part.(type) {
+			case *ast.Binder, *ast.Affect:
+			case *ast.LValue:
+				x.target(part, true)
+			default:
+				x.node(part)
+			}
+		}
+	}
+	x.body(body, n.Pos())
+	x.pop()
 }
 
 // owner returns the name of a table, a module or a component that a member belongs to; "" for other expressions.

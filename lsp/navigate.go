@@ -300,7 +300,7 @@ func (s *Server) declared(d *document) []symbol {
 	add := func(kind, name string, id source.Span, node ast.Node, detail string, children ...symbol) {
 		if name != "" {
 			whole, own := d.text.span(node.Pos().Start, node.Pos().End, s.enc), d.text.span(id.Start, id.End, s.enc)
-			list = append(list, symbol{name, detail, shown[kind].symbol, whole, own, children})
+			list = append(list, symbol{name, detail, symbolOf(kind), whole, own, children})
 		}
 	}
 	settings := func(of []*ast.Setting, kind string) (children []symbol) {

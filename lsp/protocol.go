@@ -1,6 +1,9 @@
 package lsp
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // The parts of the Language Server Protocol 3.17 that the server speaks, with
 // the protocol's own names.
@@ -239,6 +242,9 @@ type prepared struct {
 type semanticTokens struct {
 	Data []int `json:"data"`
 }
+
+// symbolOf returns the number of a symbol of a kind. What has no row is shown as a let.
+func symbolOf(kind string) int { return cmp.Or(shown[kind].symbol, shown["let"].symbol) }
 
 // shown says how a client shows a name, by its kind. symbol and completion are numbers of the protocol, 0 for what is
 // never one. token is a member of [tokenTypes], "" where the place of the name decides.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/lang/policy"
 )
 
 // Grammar returns the grammar of the language in EBNF: the items as the parser
@@ -46,7 +47,7 @@ var partOfGrammar = lazy.Regexp(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 // manualNames are the names of the manual for such parts, where they differ.
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
-	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
+	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(policy.Names(), `" | "`) + `") "=" Expr)`,
 	"doseKey": "Name", "dotName": "Dotted", "chosen": `("where" Expr)`,
 	"occasions": `("by" Expr)`,
 	"unitValue": "Expr", "useKey": "Expr", "drawn": "Expr", "FnDim": "Dims", "Expr": "Shape",

@@ -1,10 +1,10 @@
 package parser
 
 import (
-	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/policy"
 )
 
 // Binding powers, low to high.
@@ -413,7 +413,7 @@ func (p *parse) binders() []ast.Binder {
 		}
 		b.At = ast.At{Span: p.since(start)}
 		list = append(list, b)
-		if p.startsOption() && slices.Contains(EventOptions, p.ahead(1).Text) || !p.got(",") {
+		if p.startsOption() && policy.Find(p.ahead(1).Text) != nil || !p.got(",") {
 			break
 		}
 	}

@@ -151,14 +151,8 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 		rule = g.parser(t.Text)
 	case t.Kind == ast.NumberToken && t.Text == "0" && isToken(p.ahead(1), "="):
 		rule = g.parser("0")
-	case p.startsMass(p.i):
-		rule = g.parser("mass")
-	case startsRandom(p, p.i):
-		rule = g.parser("random")
-	case startsDoses(p, p.i):
-		rule = g.parser("doses")
-	case startsPast(p, p.i):
-		rule = g.parser("past")
+	case p.freeItem(p.i) != "":
+		rule = g.parser(t.Text)
 	case isName(t) && isToken(p.ahead(1), "'"):
 		rule = g.parser("Target") // without its "=": the rule says so
 	}

@@ -3,6 +3,7 @@ package parser
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,9 +13,9 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// The structs below are the grammar of items. Expressions, units, names, subscripts and everything else that needs its
-// own error messages are parsed by hand; in the structs they are parts. Every alternative starts with a token of its
-// own, so the parser never looks ahead, and the first error is the right one.
+// The structs of files items_*.go are the grammar of items. Expressions, units, names, subscripts and everything else
+// that needs its own error messages are parsed by hand; in the structs they are parts. Every alternative starts with a
+// token of its own, so the parser never looks ahead, and the first error is the right one.
 
 // part is a piece of an item that a hand-written routine parses to a T.
 type part[T any] interface{ get() T }
@@ -37,9 +38,6 @@ type blockWord string
 
 // unitValue is the value of a unit definition, where numbers are units.
 type unitValue struct{ ast.Expr }
-
-// EventOptions are the options of events, `, delay = 2`, in the order of the manual.
-var EventOptions = []string{"delay", "values", "persistent", "pending", "tol"}
 
 // moreTime is a further time of an event.
 type moreTime struct{ ast.Expr }
@@ -67,231 +65,6 @@ type place struct {
 	Pos    lexer.Position
 	EndPos lexer.Position
 }
-
-type (
-	modelItem struct {
-		Name  part[newName]     `parser:"'model' @@"`
-		Title part[*ast.String] `parser:"@@?"`
-	}
-	importItem struct {
-		Model bool              `parser:"'import' @'model'?"`
-		Path  part[*ast.String] `parser:"( @@"`
-		As    part[newName]     `parser:"('as' @@)?"`
-		Names []part[newName]   `parser:"| @@ (',' @@)* 'from'"`
-		From  part[*ast.String] `parser:"@@ )"`
-	}
-	useItem struct {
-		Component part[newName]      `parser:"'use' @@ 'as'"`
-		Target    part[*ast.LValue]  `parser:"@@"`
-		List      []*useSet          `parser:"('{' @@* '}')?"`
-		For       part[[]ast.Binder] `parser:"@@?"`
-		Data      bool               `parser:"(@'with' 'data')?"`
-	}
-	useSet struct {
-		place
-		Key   part[useKey] `parser:"@@"`
-		Value ast.Expr     `parser:"'=' @@ ';'?"`
-	}
-	unitItem struct {
-		Name  part[newName]   `parser:"'unit' @@"`
-		Value part[unitValue] `parser:"'=' @@"`
-	}
-	timeItem struct {
-		Name part[newName]   `parser:"'time' @@"`
-		Unit part[*ast.Unit] `parser:"(':' @@)?"`
-		From ast.Expr        `parser:"'from' @@"`
-		To   ast.Expr        `parser:"'to' @@"`
-	}
-	declItem struct {
-		Kind string     `parser:"@('const' | 'param' | 'state' | 'alg' | 'discrete')"`
-		Vars []*varDecl `parser:"@@ (',' @@)*"`
-	}
-	varDecl struct {
-		place
-		Name   part[newName]    `parser:"@@"`
-		Dims   part[[]ast.Expr] `parser:"@@?"`
-		Unit   part[*ast.Unit]  `parser:"(':' @@)?"`
-		Value  ast.Expr         `parser:"('=' @@)?"`
-		Bounds part[bounds]     `parser:"@@?"`
-		Prior  ast.Expr         `parser:"('~' @@)?"`
-	}
-	randomItem struct {
-		Vars []*randomDecl `parser:"'random' @@ (',' @@)*"`
-	}
-	randomDecl struct {
-		place
-		Name part[newName]    `parser:"@@"`
-		Dims part[[]ast.Expr] `parser:"@@?"`
-		Unit part[*ast.Unit]  `parser:"(':' @@)?"`
-		Dist ast.Expr         `parser:"'~' @@"`
-		By   part[occasions]  `parser:"@@?"`
-	}
-	controlItem struct {
-		Var    *varDecl `parser:"'control' @@ 'piecewise'"`
-		Linear bool     `parser:"('constant' | @'linear')"`
-		Grid   ast.Expr `parser:"'on' @@"`
-	}
-	letItem struct {
-		place
-		Target part[*ast.LValue]  `parser:"'let' @@"`
-		Unit   part[*ast.Unit]    `parser:"(':' @@)?"`
-		Value  ast.Expr           `parser:"'=' @@"`
-		For    part[[]ast.Binder] `parser:"@@?"`
-	}
-	outputItem struct {
-		Target part[*ast.LValue]   `parser:"'output' @@"`
-		Unit   part[*ast.Unit]     `parser:"( (':' @@)?"`
-		Value  ast.Expr            `parser:"'=' @@"`
-		For    part[[]ast.Binder]  `parser:"@@?"`
-		More   []part[*ast.LValue] `parser:"| (',' @@)+ )?"`
-	}
-	fnItem struct {
-		Name   part[newName]   `parser:"'fn' @@"`
-		Params []*fnParam      `parser:"'(' (@@ (',' @@)*)? ')'"`
-		Unit   part[*ast.Unit] `parser:"(':' @@)?"`
-		Value  ast.Expr        `parser:"( '=' @@"`
-		Lets   []*letItem      `parser:"| '{' (@@ ';'?)*"`
-		Result ast.Expr        `parser:"'return' @@ ';'? '}' )"`
-	}
-	fnParam struct {
-		place
-		Name part[newName]     `parser:"@@"`
-		Dims part[[]ast.FnDim] `parser:"@@?"`
-		Unit part[*ast.Unit]   `parser:"(':' @@)?"`
-	}
-	eventItem struct {
-		Name  part[optName]      `parser:"'event' @@?"`
-		When  ast.Expr           `parser:"( 'when' @@"`
-		Times []ast.Expr         `parser:"| 'at' @@"`
-		More  []part[moreTime]   `parser:"@@*"`
-		Every ast.Expr           `parser:"| 'every' @@"`
-		From  ast.Expr           `parser:"('from' @@)?"`
-		To    ast.Expr           `parser:"('to' @@)?"`
-		Count ast.Expr           `parser:"('count' @@)? )"`
-		For   part[[]ast.Binder] `parser:"@@?"`
-		Words []*eventWord       `parser:"@@*"`
-		Body  []*affect          `parser:"'{' @@* '}'"`
-	}
-	eventWord struct {
-		place
-		Priority ast.Expr          `parser:"( 'priority' @@"`
-		Once     bool              `parser:"| @'once'"`
-		Start    bool              `parser:"| @('at' 'start')"`
-		Option   part[*ast.Option] `parser:"| @@ )"`
-	}
-	affect struct {
-		place
-		Stop   bool               `parser:"( @'stop'"`
-		Let    *letItem           `parser:"| @@"`
-		Target part[*ast.LValue]  `parser:"| @@"`
-		Op     string             `parser:"@('=' | '+=' | '-=' | '*=' | '/=')"`
-		Value  ast.Expr           `parser:"@@"`
-		For    part[[]ast.Binder] `parser:"@@? ) ';'?"`
-	}
-	reactionItem struct {
-		Name  part[newName]       `parser:"'reaction' @@ ':'"`
-		Left  []part[*ast.Specie] `parser:"(@@ ('+' @@)*)?"`
-		Arrow string              `parser:"@('->' | '<->')"`
-		Right []part[*ast.Specie] `parser:"(@@ ('+' @@)*)?"`
-		Rate  ast.Expr            `parser:"'rate' @@"`
-	}
-	equilibrateItem struct {
-		place
-		Body  []*affect `parser:"'equilibrate' '{' @@* '}'"`
-		Every ast.Expr  `parser:"('every' @@)?"`
-	}
-	experimentItem struct {
-		Name  part[newName] `parser:"'experiment' @@"`
-		From  part[newName] `parser:"( 'from' @@"`
-		By    ast.Expr      `parser:"'by' @@"`
-		Some  []*expItem    `parser:"('{' @@* '}')?"`
-		Items []*expItem    `parser:"| '{' @@* '}' )"`
-	}
-	expItem struct {
-		place
-		Equil *equilibrateItem `parser:"( @@"`
-		Time  ast.Expr         `parser:"| 'at' @@"`
-		Rows  ast.Expr         `parser:"('where' @@)?"`
-		First ast.Expr         `parser:"('priority' @@)?"`
-		Body  []*affect        `parser:"'{' @@* '}'"`
-		Use   part[dotName]    `parser:"| 'use' @@"`
-		Where ast.Expr         `parser:"('where' @@)?"`
-		Name  part[dotName]    `parser:"| @@"`
-		Value ast.Expr         `parser:"'=' @@ ) ';'?"`
-	}
-	dataItem struct {
-		Name  part[newName] `parser:"'data' @@"`
-		Value ast.Expr      `parser:"( '=' @@"`
-		List  []*setting    `parser:"| '{' @@* '}' )"`
-	}
-	setting struct {
-		place
-		Drawn part[drawn]   `parser:"( @@"`
-		Noise ast.Expr      `parser:"'~' @@"`
-		Key   part[keyName] `parser:"| @@"`
-		Value ast.Expr      `parser:"'=' @@ ) ';'?"`
-	}
-	dosesItem struct {
-		Table part[newName] `parser:"'doses' @@"`
-		Items []*doseItem   `parser:"'{' @@* '}'"`
-	}
-	doseItem struct {
-		place
-		Key    part[doseKey]     `parser:"( @@"`
-		Value  ast.Expr          `parser:"'=' @@"`
-		Target part[*ast.LValue] `parser:"| @@"`
-		Where  part[chosen]      `parser:"@@? ) ';'?"`
-	}
-	observeItem struct {
-		Name  part[newName]   `parser:"'observe' @@"`
-		Unit  part[*ast.Unit] `parser:"(':' @@)?"`
-		Value ast.Expr        `parser:"'=' @@"`
-		Noise ast.Expr        `parser:"'~' @@"`
-		From  ast.Expr        `parser:"('from' @@"`
-		Where part[chosen]    `parser:"@@?)?"`
-	}
-	objectiveItem struct {
-		Target part[*ast.LValue]  `parser:"'objective' @@"`
-		Unit   part[*ast.Unit]    `parser:"(':' @@)?"`
-		Value  ast.Expr           `parser:"'=' @@"`
-		For    part[[]ast.Binder] `parser:"@@?"`
-	}
-	constraintItem struct {
-		Name part[newName]      `parser:"'constraint' @@"`
-		Cond ast.Expr           `parser:"':' @@"`
-		For  part[[]ast.Binder] `parser:"@@?"`
-	}
-	invariantItem struct {
-		Cond ast.Expr `parser:"'invariant' @@"`
-	}
-	assertItem struct {
-		Cond ast.Expr          `parser:"'assert' @@"`
-		Text part[*ast.String] `parser:"(',' @@)?"`
-	}
-	settingsItem struct {
-		Word part[blockWord] `parser:"@@"`
-		Name part[optName]   `parser:"@@?"`
-		List []*setting      `parser:"'{' @@* '}'"`
-	}
-	algItem struct {
-		Value ast.Expr           `parser:"'0' '=' @@"`
-		For   part[[]ast.Binder] `parser:"@@?"`
-	}
-	massItem struct {
-		Name  part[newName] `parser:"'mass' '(' @@ ')'"`
-		Value ast.Expr      `parser:"'=' @@"`
-	}
-	pastItem struct {
-		Name  part[newName] `parser:"'past' @@"`
-		Value ast.Expr      `parser:"'=' @@"`
-	}
-	equationItem struct {
-		Target part[*ast.LValue]  `parser:"@@"`
-		Op     string             `parser:"Prime @('=' | '+=')"`
-		Value  ast.Expr           `parser:"@@"`
-		For    part[[]ast.Binder] `parser:"@@?"`
-	}
-)
 
 // grammar holds the participle parsers, bound to one parse at a time.
 type grammar struct {
@@ -344,42 +117,17 @@ var errReported = errors.New("reported")
 
 // itemRule is the rule of an item.
 type itemRule struct {
-	starts []string // what the item starts with: reserved words, "0" or "Target"
+	starts []string // what the item starts with: words, "0" or "Target"
+	// follows reports whether what stands at a token makes an item of the word before it, which is not reserved. There
+	// is another token behind. It is nil for other rules.
+	follows func(p *parse, i int) bool
 	// build makes the parser of the item for g. ebnf writes its grammar.
 	build func(g *grammar, options []participle.Option) (parse production, ebnf func() string)
 }
 
 // itemRules are the rules of all items, in the order of the manual.
 func itemRules() []itemRule {
-	return []itemRule{
-		rule((*parse).model, "model"),
-		rule((*parse).imports, "import"),
-		rule((*parse).use, "use"),
-		rule((*parse).unitDecl, "unit"),
-		rule((*parse).time, "time"),
-		rule((*parse).decl, "const", "param", "state", "alg", "discrete"),
-		rule(random, "random"),
-		rule((*parse).control, "control"),
-		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }, "let"),
-		rule((*parse).output, "output"),
-		rule((*parse).fn, "fn"),
-		rule((*parse).equation, "Target"),
-		rule((*parse).algEq, "0"),
-		rule(mass, "mass"),
-		rule(past, "past"),
-		rule((*parse).event, "event"),
-		rule((*parse).reaction, "reaction"),
-		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
-		rule((*parse).experiment, "experiment"),
-		rule((*parse).data, "data"),
-		rule(doses, "doses"),
-		rule((*parse).observe, "observe"),
-		rule((*parse).objective, "objective"),
-		rule((*parse).constraint, "constraint"),
-		rule(invariant, "invariant"),
-		rule((*parse).assert, "assert"),
-		rule((*parse).settings, Blocks()...),
-	}
+	return slices.Concat(namesRules(), dynamicsRules(), dataRules(), goalsRules())
 }
 
 func newGrammar() *grammar {
@@ -443,10 +191,27 @@ func grammarOptions(g *grammar) []participle.Option {
 	}
 }
 
+// after makes the rule that of a word which is a name where something else follows.
+func (r itemRule) after(follows func(p *parse, i int) bool) itemRule {
+	r.follows = follows
+	return r
+}
+
+// freeItems are the words that start an item without being reserved, with what follows them.
+var freeItems = map[string]func(p *parse, i int) bool{}
+
+func init() {
+	for _, r := range itemRules() {
+		if r.follows != nil {
+			freeItems[r.starts[0]] = r.follows
+		}
+	}
+}
+
 // rule joins the parser of G with what makes a tree of it, and with what G starts with. A grammar that does not build
 // is a mistake in this file.
 func rule[G any](tree func(*parse, *G) ast.Item, starts ...string) itemRule {
-	return itemRule{starts, func(g *grammar, options []participle.Option) (production, func() string) {
+	return itemRule{starts: starts, build: func(g *grammar, options []participle.Option) (production, func() string) {
 		parser, err := participle.Build[G](options...)
 		if err != nil {
 			panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())

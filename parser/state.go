@@ -145,46 +145,27 @@ func (p *parse) startsItem(i int) bool {
 		return !isToken(after, "=") && !p.startsPrimed(i) &&
 			(t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
-		return p.startsEquation(i) || p.startsMass(i) || startsDoses(p, i) || startsRandom(p, i) || startsPast(p, i)
+		return p.startsEquation(i) || p.freeItem(i) != ""
 	case ast.NumberToken:
 		return t.Text == "0" && i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
 	}
 	return false
 }
 
+// freeItem returns the word that token i is where it starts an item without being reserved; "" elsewhere.
+func (p *parse) freeItem(i int) string {
+	t := &p.tokens[i]
+	if t.Kind != ast.IdentToken {
+		return ""
+	}
+	if follows := freeItems[t.Text]; follows == nil || i+2 >= len(p.tokens) || !follows(p, i+1) {
+		return ""
+	}
+	return t.Text
+}
+
 // startsEquation reports whether token i starts `x' =` or `x[…]' =`.
 func (p *parse) startsEquation(i int) bool { return isName(&p.tokens[i]) && p.startsPrimed(i) }
-
-// startsMass reports whether token i starts `mass(x) =`.
-func (p *parse) startsMass(i int) bool {
-	t := &p.tokens[i]
-	return t.Kind == ast.IdentToken && t.Text == "mass" && i+4 < len(p.tokens) && isToken(&p.tokens[i+1], "(") &&
-		isName(&p.tokens[i+2]) && isToken(&p.tokens[i+3], ")") && isToken(&p.tokens[i+4], "=")
-}
-
-// startsDoses reports whether token i starts `doses D {`.
-func startsDoses(p *parse, i int) bool {
-	t := &p.tokens[i]
-	return t.Kind == ast.IdentToken && t.Text == "doses" && i+2 < len(p.tokens) && isName(&p.tokens[i+1]) &&
-		isToken(&p.tokens[i+2], "{")
-}
-
-// startsPast reports whether token i starts `past x =`.
-func startsPast(p *parse, i int) bool {
-	t := &p.tokens[i]
-	return t.Kind == ast.IdentToken && t.Text == "past" && i+2 < len(p.tokens) && isName(&p.tokens[i+1]) &&
-		isToken(&p.tokens[i+2], "=")
-}
-
-// startsRandom reports whether token i starts `random e ~`, `random e[2] ~` or `random e : [m] ~`.
-func startsRandom(p *parse, i int) bool {
-	t := &p.tokens[i]
-	if t.Kind != ast.IdentToken || t.Text != "random" || i+2 >= len(p.tokens) || !isName(&p.tokens[i+1]) {
-		return false
-	}
-	next := &p.tokens[i+2]
-	return isToken(next, "~") || isToken(next, "[") && !p.startsPrimed(i+1) || isToken(next, ":")
-}
 
 // maxSubscript bounds the nesting of brackets that startsPrimed looks through,
 // so that it stays cheap on any text.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/policy"
 )
 
 // Word is a word of the language, as the parser, the help, editors and their grammars know it.
@@ -50,192 +51,10 @@ const (
 	aCondition = "a condition is an expression: x' = if c then a else b"
 )
 
-// language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. The
-// grammar of each item is in grammar.go. Settings blocks are those of package keys.
-var language = slices.Concat(starting, blockWords(), inside)
-
-// starting are the words that items start with.
-var starting = []Word{
-	{
-		Name: "model", Kind: ItemWord,
-		Form: `model Name "title"`,
-		Text: "Names the model; optional.",
-	},
-	{
-		Name: "time", Kind: ItemWord,
-		Form: "time t : [s] from 0 to T",
-		Text: "Names the independent variable and its bounds. The bounds may use params, and are differentiated.",
-	},
-	{
-		Name: "const", Kind: ItemWord, gives: several, foreign: "constant",
-		Form: "const n = 200",
-		Text: "A number or array known when the model is compiled; shapes and ranges use nothing else.",
-	},
-	{
-		Name: "param", Kind: ItemWord, gives: several, foreign: "parameter parameters params",
-		Form: "param k = 0.3 [1/h] in [0, 1] ~ lognormal(0, 1)",
-		Text: "A parameter: objectives are differentiated by it. Unit, bounds and prior are optional; the " +
-			"default may use other params.",
-	},
-	{
-		Name: "state", Kind: ItemWord, gives: several, foreign: "var variable species states init initial",
-		Form: "state x[n] : [m] = x0",
-		Text: "An unknown of the system and its initial value.",
-	},
-	{
-		Name: "control", Kind: ItemWord,
-		Form: "control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)",
-		Text: "A function of time that is given on a grid, piecewise constant or linear: the unknown of an optimal " +
-			"control problem. Its values are params: `wrt = u`, `over = u`, `--set u[3]=1`.",
-	},
-	{
-		Name: "alg", Kind: ItemWord, gives: several,
-		Form: "alg z = 1",
-		Text: "An algebraic unknown with a guess. At all times it satisfies equations 0 = g(t, x, z); at the start, " +
-			"the search for its value begins at the guess.",
-	},
-	{
-		Name: "discrete", Kind: ItemWord, gives: several,
-		Form: "discrete gear = 1",
-		Text: "A value that is constant between events and changed by them; it is part of the gradient like a " +
-			"state.",
-	},
-	{
-		Name: "let", Kind: ItemWord, gives: one,
-		Form: "let w[i] = a[i]*x for i in 1:n",
-		Text: "Names an expression. Order does not matter; cycles are errors.",
-	},
-	{
-		Name: "output", Kind: ItemWord, gives: one, foreign: "out aux",
-		Form: "output y = a*x",
-		Text: "A let that odes run reports. Names of other items alone, as in output x, y, report these. A model " +
-			"without outputs reports its states.",
-	},
-	{
-		Name: "fn", Kind: ItemWord, gives: one, foreign: "def function func",
-		Form: "fn f(x, A[n,m]) = x*sum(A)",
-		Text: "A function: pure, inlined, not recursive. With several steps: fn f(x) { let a = x^2  return a + " +
-			"1 }.",
-	},
-	{
-		Name: "unit", Kind: ItemWord,
-		Form: "unit uM = 1e-6 [mol/L]",
-		Text: "Defines a unit.",
-	},
-	{
-		Name: "return", Kind: PartWord, In: "fn",
-		belongs: "it ends the body of a function: fn f(x) { let a = x return a }",
-		Form:    "fn f(x) { let a = x^2  return a + 1 }",
-		Text:    "Ends the body of a function with its value.",
-	},
-	{
-		Name: "import", Kind: ItemWord, foreign: "include",
-		Form: `import "lib/hill.ode" as kin`,
-		Text: `Makes fn, const and unit of another file known, as kin.hill; import a, b from "file" takes ` +
-			"single names. `import model \"cell.ode\" as Cell` brings a model to make copies of, by `use`. std/ is " +
-			"built in.",
-	},
-	{
-		Name: "event", Kind: ItemWord, body: "an assignment", foreign: "events",
-		Form: "event bounce when x <= 0 { v = -e*v }",
-		Text: "Changes states and discretes when a condition becomes true (when), at known times (at a, b), or " +
-			"periodically (every P from a to b count n). May end in: for i in 1:n, priority p, once. The body " +
-			"reads the values just before the event and assigns all at once.",
-	},
-	{
-		Name: "when", Kind: PartWord, In: "event",
-		belongs: "an event is written event e when ... { ... }",
-		Form:    "event e when x > 1 and y < 2 { stop }",
-		Text:    "Begins the condition of an event, which fires when it becomes true.",
-	},
-	{
-		Name: "at", Kind: PartWord, In: "event experiment",
-		belongs: "an event is written event e at ... { ... }",
-		Form:    "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }",
-		Text:    "Begins the times of an event; they may depend on params and discretes.",
-	},
-	{
-		Name: "every", Kind: PartWord, In: "event",
-		belongs: "an event is written event e every ... { ... }",
-		Form:    "event tick every 24 [h] from 1 [h] count 5 { y = 0 }",
-		Text:    "Begins the period of an event.",
-	},
-	{
-		Name: "crosses", Kind: OperatorWord, In: "event",
-		Form: "event e when x crosses 1 { n += 1 }",
-		Text: "A condition that fires in either direction.",
-	},
-	{
-		Name: "stop", Kind: PartWord, In: "body",
-		belongs: "a run is stopped in an event: event when ... { stop }",
-		Form:    "event e when y <= 0 { stop }",
-		Text:    "Ends the run at the event.",
-	},
-	{
-		Name: "reaction", Kind: ItemWord,
-		Form: "reaction r: 2 A + B -> C rate k*A^2*B",
-		Text: "Adds the terms of a reaction to the equations of its species; <-> marks a net rate that may be " +
-			"negative.",
-	},
-	{
-		Name: "rate", Kind: FreeWord, In: "reaction",
-		belongs: "a rate belongs to a reaction: reaction r: A -> B rate k*A",
-		Form:    "reaction r: A -> B rate mass_action(k)",
-		Text:    "Begins the rate of a reaction.",
-	},
-	{
-		Name: "data", Kind: ItemWord, body: aSetting,
-		Form: "data D { time = [1, 2] [h]  dv = [0.9, 1.7] [mg/L] }",
-		Text: `A table of data, or one from a file: data D = csv("file.csv", time = "t [h]").`,
-	},
-	{
-		Name: "observe", Kind: ItemWord, gives: one, foreign: "observable",
-		Form: "observe y = C ~ normal(sd) from D.dv",
-		Text: "Says what a column of data measures, and with what noise.",
-	},
-	{
-		Name: "experiment", Kind: ItemWord, body: "a part of an experiment",
-		Form: `experiment high { dose = 20 [mg]  at 24 [h] { A += 5 [mg] }  use D where arm == "high" }`,
-		Text: "A run of the model under changes: other values of consts and params, further events at known " +
-			"times, and the rows of data it is compared with. nll adds up over the experiments; everything else " +
-			"in an objective is read from the run without changes. `experiment subject from D by D.id { … }` is one " +
-			"for each value of a column.",
-	},
-	{
-		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
-		Form: "equilibrate { S = 0 }",
-		Text: "Makes assignments, and starts the run from the steady state to which they lead; at the " +
-			"top level or in " +
-			"an experiment. A param that is set has that value until the run proper begins. Time is fixed before " +
-			"that. With `every T`, the run starts from the state that repeats after each T: dosing at steady state.",
-	},
-	{
-		Name: "use", Kind: ItemWord, body: "a value that the component is given",
-		Form: `use Cell as c[i] { k = kk[i] } for i in 1:10`,
-		Text: "Makes copies of a component, a model that `import model` brings: its states are c[3].V, those of all " +
-			"copies c.V. In an experiment, `use D where dose > 5` says which rows of a table it is compared with.",
-	},
-	{
-		Name: "objective", Kind: ItemWord, gives: one, foreign: "minimize loss",
-		Form: "objective J = final(x)^2 + integral(u)",
-		Text: "A value that is computed and differentiated: an expression of functionals of the run and of params.",
-	},
-	{
-		Name: "constraint", Kind: ItemWord,
-		Form: "constraint c: final(x) <= 1",
-		Text: "Reported like an objective: left minus right.",
-	},
-	{
-		Name: "invariant", Kind: ItemWord,
-		Form: "invariant x + y == 1",
-		Text: "Checked along the run.",
-	},
-	{
-		Name: "assert", Kind: ItemWord,
-		Form: `assert n > 1, "too few"`,
-		Text: "Checked before a run.",
-	},
-}
+// language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. Those
+// that items start with stand beside the grammar of the items. Settings blocks are those of package keys.
+var language = slices.Concat(namesWords, dynamicsWords, dataWords, goalsWords, blockWords(), inside, optionWords(),
+	freed)
 
 // blockWords are the words of settings blocks, which package keys describes.
 func blockWords() (list []Word) {
@@ -245,7 +64,15 @@ func blockWords() (list []Word) {
 	return list
 }
 
-// inside are the words within items and expressions, and the free ones.
+// optionWords are the options of events, which package policy describes.
+func optionWords() (list []Word) {
+	for _, o := range policy.Options() {
+		list = append(list, Word{Name: o.Name, Kind: FreeWord, In: "event", Form: o.Form, Text: o.Text})
+	}
+	return list
+}
+
+// inside are the words within items and expressions, and free ones.
 var inside = []Word{
 	{
 		Name: "if", Kind: PartWord, In: "expression",
@@ -363,32 +190,10 @@ var inside = []Word{
 		Form: "event e when x > 1 at start { n += 1 }",
 		Text: "With `at start`, the event fires at the start as well, if its condition holds there.",
 	},
-	{
-		Name: "delay", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau { y = 0 }",
-		Text: "The time from when the condition becomes true (or the time of the event) to the execution of the body.",
-	},
-	{
-		Name: "values", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau, values = execution { y = x }",
-		Text: "Of an event with a delay: its right-hand sides have the values that they had at the `trigger` (the " +
-			"default), or those at the `execution`.",
-	},
-	{
-		Name: "persistent", Kind: FreeWord, In: "event",
-		Form: "event e when x > 1, delay = tau, persistent = false { y = 0 }",
-		Text: "With `false`, a pending execution is cancelled if the condition becomes false before it.",
-	},
-	{
-		Name: "pending", Kind: FreeWord, In: "event",
-		Form: "event e every 1, delay = 100, pending = 128 { y += 1 }",
-		Text: "How many executions of each element of an event with a delay may be pending at once; 16 without it.",
-	},
-	{
-		Name: "tol", Kind: FreeWord, In: "event",
-		Form: "event e when x crosses 1, tol = 1e-3 [s] { n += 1 }",
-		Text: "The tolerance in time for the root of the condition; without it, the last digit of the time.",
-	},
+}
+
+// freed are the free words behind the options of events.
+var freed = []Word{
 	{
 		Name: "by", Kind: FreeWord, In: "experiment",
 		Form: "experiment subject from D by D.id { wt = D.wt  at D.time where amt > 0 { depot += D.amt } }",

@@ -1,6 +1,10 @@
 package result
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strings"
+)
 
 // Population is an integral over random effects, subject by subject.
 type Population struct {
@@ -31,6 +35,24 @@ type Subject struct {
 	Modes    int       // that were met
 	Doubt    string    // what is doubtful about the mode; "" for nothing
 	Runs     int
+	Check    *Check // of Value; nil where it was not compared
+}
+
+// Check is what a look at the integral of a subject says that is independent of the method.
+type Check struct {
+	By         string // how Value was computed
+	Value, OFV float64
+	Error      float64 // the standard error of Value, where draws are in it; 0 otherwise
+	Modes      int     // about which more than a hundredth of the integral is
+	// Better are random effects with a higher density than the mode that was found, and BetterValue is what the method
+	// has about these; nil for none.
+	Better      []float64
+	BetterValue float64
+}
+
+// Far tells whether the OFV of a subject is off by more than 1: a likelihood ratio of 1.6.
+func (s *Subject) Far() bool {
+	return s.Check != nil && !(math.Abs(s.Check.OFV-s.OFV) <= 1+float64(8*s.Check.Error))
 }
 
 // Shrinkage returns, for each effect, one minus the ratio of the standard deviation of the modes of all subjects to
@@ -71,4 +93,110 @@ func (e *Effects) Each(values []float64, f func(name string, values []float64)) 
 		f(name, values[:e.Sizes[i]])
 		values = values[e.Sizes[i]:]
 	}
+}
+
+// Checked returns the integral that the checks of all subjects add up to; nil where one of them lacks.
+func (p *Population) Checked() *Population {
+	out := &Population{Measurements: p.Measurements, Effects: p.Effects}
+	for i := range p.Subjects {
+		c := p.Subjects[i].Check
+		if c == nil || math.IsNaN(c.Value) {
+			return nil
+		}
+		out.Value += c.Value
+		out.OFV += c.OFV
+		if i == 0 || len(c.By) > len(out.Method) { // where one had to be by draws, that is what is to be told
+			out.Method = c.By
+		}
+	}
+	return out
+}
+
+// Doubt is what is doubtful about integrals.
+type Doubt struct {
+	Text  string
+	Wrong bool // the value is not that of the method
+}
+
+// Doubts says what the checks of subjects find, in words.
+func (p *Population) Doubts() (list []Doubt) {
+	var better, several, far, lost []string
+	for i := range p.Subjects {
+		s := &p.Subjects[i]
+		c := s.Check
+		switch {
+		case c == nil && !math.IsNaN(s.Value):
+			lost = append(lost, s.Name)
+		case c == nil:
+		case c.Better != nil && s.Far():
+			better = append(better, fmt.Sprintf("%s (%.5g about %s, where %.5g was found)", s.Name, c.BetterValue,
+				place(p.Effects, c.Better), s.Value))
+		case c.Modes > 1:
+			several = append(several, fmt.Sprintf("%s (%d modes; OFV %.2f, not %.2f)", s.Name, c.Modes, c.OFV, s.OFV))
+		case s.Far():
+			far = append(far, fmt.Sprintf("%s by %+.2f", s.Name, c.OFV-s.OFV))
+		}
+	}
+	if better != nil {
+		list = append(list, Doubt{
+			fmt.Sprintf("nll() is not to be trusted: the random effects have a better mode than the one that was "+
+				"found in %s; write solver { marginal = %s }, which looks for more modes", some(better),
+				p.More()), true,
+		})
+	}
+	if several != nil {
+		list = append(list, Doubt{
+			fmt.Sprintf("the likelihood has several modes that count, by random effects of %s; an approximation about "+
+				"one of them is poor there: compare with marginal = imp(n = 10000)", some(several)), false,
+		})
+	}
+	if far != nil {
+		list = append(list, Doubt{
+			fmt.Sprintf("OFV by %s is not that of an independent integral, which is closer to the "+
+				"likelihood: most in %s", p.Method, some(far)), false,
+		})
+	}
+	if lost != nil {
+		list = append(list, Doubt{
+			fmt.Sprintf("nothing confirms the integrals of %s: runs of the comparison failed", some(lost)), false,
+		})
+	}
+	return list
+}
+
+// More returns the method with more starts of searches, as solver.marginal writes it.
+func (p *Population) More() string {
+	const few = 64
+	kind, args, _ := strings.Cut(strings.TrimSuffix(p.Method, ")"), "(")
+	var list []string
+	starts := few
+	for _, a := range strings.Split(args, ", ") {
+		if n, is := strings.CutPrefix(a, "starts = "); is {
+			fmt.Sscan(n, &starts)
+			starts *= 4
+		} else if a != "" {
+			list = append(list, a)
+		}
+	}
+	return fmt.Sprintf("%s(%s)", kind, strings.Join(append(list, fmt.Sprintf("starts = %d", starts)), ", "))
+}
+
+// place writes values of random effects.
+func place(names []string, values []float64) string {
+	var list []string
+	for i, x := range values {
+		if x != 0 || len(values) == 1 {
+			list = append(list, fmt.Sprintf("%s = %.4g", names[i], x))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// some lists what is said of subjects: the first ten.
+func some(list []string) string {
+	const most = 10
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(list, ", ")
 }

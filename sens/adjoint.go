@@ -401,7 +401,8 @@ func (s *sweep) block(ctx context.Context, first int) error {
 // settled reports whether a block of times of events depends on nothing before mark k, s.mark, which was just pulled:
 // such times do not move with states, as the ends of the pieces of a control.
 func (s *sweep) settled(k, first int) bool {
-	if s.via != transport(s) || first < s.objectives || k >= s.res.Events[first-s.objectives].Mark {
+	_, reads := s.sys.(PastPuller) // which holds what earlier steps are to take in
+	if reads || s.via != transport(s) || first < s.objectives || k >= s.res.Events[first-s.objectives].Mark {
 		return false
 	}
 	return s.mark.Happens() && len(s.owed) == 0 && s.group < 0 && allZero(s.yb) && allZero(s.tb) && allZero(s.db)
@@ -517,13 +518,17 @@ func (s *sweep) cross(i int) error {
 	if _, err := s.sow(i); err != nil {
 		return err
 	}
+	past, reads := s.sys.(PastPuller)
+	if reads {
+		past.Ended(i, s.tb)
+	}
 	if s.loaded == i { // what is read within it needs the stages of the dense output
 		st = &s.dense
 		s.loaded = -1
 	}
 	seeded := st == &s.dense
 	s.transpose(i, st, e, s.field(i, st), s.rates.at(i), seeded)
-	if past, ok := s.sys.(PastPuller); ok && st.H > 0 {
+	if reads && st.H > 0 {
 		past.LeapPull(st.T, st.Y0, s.yb, s.fb, s.tb)
 	}
 	return nil
@@ -540,7 +545,9 @@ func (s *sweep) transpose(
 	}
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
-	c.WantH = e.Kind != solvers.EndFree && !s.timeless
+	past, reads := s.sys.(PastPuller)
+	follows := reads && e.Kind == solvers.EndFree && past.Follows(i)
+	c.WantH = (follows || e.Kind != solvers.EndFree) && !s.timeless
 	s.method.Pull(field, st, c)
 	if seeded {
 		addTo(c.T0, s.th)
@@ -549,6 +556,13 @@ func (s *sweep) transpose(
 		}
 	}
 	switch e.Kind {
+	case solvers.EndFree:
+		if follows {
+			for j, h := range c.H {
+				c.T0[j] -= h
+			}
+			past.EndPull(i, c.H)
+		}
 	case solvers.EndClip:
 		if s.timeless {
 			break
@@ -717,6 +731,7 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.pullConsistent(m)
 	if past, ok := s.sys.(PastPuller); ok {
 		past.Initial(s.yb)
+		past.Ended(-1, s.tb)
 	}
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)

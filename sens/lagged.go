@@ -20,6 +20,9 @@ type PastPusher interface {
 	LeapPush(t float64, y, td, yd, fd []float64)
 	// Keep takes step i, s, whose last Push was with d.
 	Keep(i int, f solvers.TangentField, m solvers.Method, s *solvers.Step, d *solvers.StepTangent)
+	// EndPush makes td[L] the tangent of the time at which step i ends, where that moves with what comes back of the
+	// past. It reports whether it does.
+	EndPush(i int, td []float64) bool
 	// Jumped takes the tangent of the time at which the state jumped behind step after.
 	Jumped(after int, td []float64)
 }
@@ -32,10 +35,29 @@ type PastPuller interface {
 	LeapPull(t float64, y, yb, fb, tb []float64)
 	// Sow adds what was read of step i to what the next Pull of m, that of s, takes in. It reports whether that is any.
 	Sow(i int, s *solvers.Step, m solvers.Method) bool
+	// Follows reports whether the end of step i moves with what comes back of the past. EndPull transposes EndPush, and
+	// Ended adds to tb[L] what came of it, that of the end of step i, -1 for the start.
+	Follows(i int) bool
+	EndPull(i int, hb []float64)
+	Ended(i int, tb []float64)
 	// Jump adds the cotangent of the time at which the state jumped behind step after to tb[L].
 	Jump(after int, tb []float64)
 	// Initial adds the cotangents of the initial state to yb[N·L].
 	Initial(yb []float64)
+}
+
+// PastPullPusher is a SecondSystem that reads the past of a run: a PastPusher, the ends of whose steps move with all
+// that comes back of the past, and what PastPuller says together with its tangents.
+type PastPullPusher interface {
+	PastPusher
+	Follows(i int) bool
+	SowSecond(i int, s *solvers.Step, m solvers.Method) bool
+	EndPullPush(i int, hb solvers.Dual)
+	EndedSecond(i int, tb solvers.Dual)
+	JumpSecond(after int)
+	InitialSecond(yb solvers.Dual)
+	// Fault tells after a walk why there are no second derivatives.
+	Fault() error
 }
 
 // over tells a system that reads the past that it is differentiated along st.
@@ -47,16 +69,18 @@ func over(sys any, st *solvers.Step) {
 
 // behind tells a system that reads the past that marks behind step i are differentiated: what they read of the past is
 // what the end of that step reads.
-func (s *sweep) behind(i int) error {
-	if _, reads := s.sys.(PastPuller); !reads {
+func (s *sweep) behind(i int) error { return behind(s.sys, &s.read, &s.step, i) }
+
+func behind(sys any, read *solvers.Reader, st *solvers.Step, i int) error {
+	if _, reads := sys.(past); !reads {
 		return nil
 	}
 	for ; i >= 0; i-- { // steps without length read what those before them do
-		if _, err := s.read.Load(i, &s.step); err != nil {
+		if _, err := read.Load(i, st); err != nil {
 			return err
 		}
-		if s.step.H > 0 {
-			over(s.sys, &s.step)
+		if st.H > 0 {
+			over(sys, st)
 			break
 		}
 	}

@@ -29,6 +29,7 @@ type LaneRuns struct {
 
 	list []*laneRun // all runs
 	n    int        // how many there are now
+	due  []int      // on the way back, the block of each lane after which an item comes; -2 for none
 	kept int        // bytes of their items
 	next func(lane int) bool
 
@@ -145,26 +146,38 @@ func (r *laneReading) rows(c *peakFinder) []float64 {
 }
 
 // laneItem is a mark, a step, or where peaks are read, and the block that it comes after: for a step the one in which
-// its lane is masked.
+// its lane is masked. Most are marks.
 type laneItem struct {
 	after  int
 	stands bool // it is a step
-	// It is where peaks are read, site, and mark has the point. Within a step the state there comes on the way back.
-	peak bool
-	site Site
-	mark solvers.Mark
-	left int // the mark whose left limits it reads, or -1
+	peak   bool // it is where peaks are read
+	laid   bool // it is a step that is in block after, in which its lane is masked
+	left   int  // the mark whose left limits it reads, or -1
+	mark   solvers.Mark
 	// What the limits of the mark are in: states, discretes and modes.
 	held []float64
+	*laneStep
+}
+
+// laneStep is a step that is an item, or for one where peaks are read the site: the item has the point as its mark, and
+// within a step the state there comes on the way back.
+type laneStep struct {
+	site Site
 
 	step solvers.Step // its times and Y1 alone, if it is laid
-	laid bool         // it is in block after, in which its lane is masked
 	end  solvers.End
 	from bool    // its start was chosen
 	rate float64 // of the guard that ended it
 	// The cotangents of the state and of time from that guard, while the rate is not known.
 	gy, gt []float64
 	ahead  []float64 // the tangent of its time if its length is zero
+}
+
+// more makes room for what few items have.
+func (it *laneItem) more() {
+	if it.laneStep == nil {
+		it.laneStep = &laneStep{}
+	}
 }
 
 // hold copies the limits of mark m to those of an item. Where nothing jumps, one copy serves as both.
@@ -293,6 +306,7 @@ func (r *laneRun) stand(s *solvers.Step, e solvers.End, after bool) error {
 	if err != nil {
 		return err
 	}
+	to.more()
 	before := r.n - 2
 	for before >= 0 && !r.items[before].stands {
 		before--
@@ -460,6 +474,7 @@ func (r *laneRun) insert(p *reading, before int) error {
 		last--
 	}
 	held := &list[last].mark
+	to.more()
 	to.after, to.stands, to.laid, to.left, to.peak, to.site = after, false, false, -1, true, p.site
 	to.mark = solvers.Mark{
 		Kind: solvers.MarkSite, T: p.t, Theta: p.theta, Inside: p.inside(),
@@ -582,17 +597,19 @@ func (l *LaneRuns) Done(lane int, err error) {
 func (l *LaneRuns) back(first, objectives int) {
 	n := min(l.width, objectives-first)
 	present, last := l.present[:0], -1
-	for _, r := range l.at {
+	l.due = append(l.due[:0], make([]int, len(l.at))...)
+	for i, r := range l.at {
 		if present = append(present, r); r != nil {
 			r.next = -1
-			last = max(last, r.end())
 		}
+		l.due[i] = r.due()
+		last = max(last, l.due[i])
 	}
 	l.present = present
 	for j := last; ; j-- {
 		l.ending = l.ending[:0]
-		for i, r := range present {
-			if r != nil && r.due(j) {
+		for i, at := range l.due {
+			if at == j {
 				l.pull(i, j, first, objectives)
 			}
 		}
@@ -611,6 +628,7 @@ func (l *LaneRuns) back(first, objectives int) {
 					step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 				}
 				present[i].next, present[i].out = present[i].next-1, false
+				l.due[i] = present[i].due()
 			}
 		}
 		if step.Rows().Sown > 0 {
@@ -632,17 +650,18 @@ func (l *LaneRuns) back(first, objectives int) {
 // pull goes back through the items of lane i after block j, up to a step that is transposed together with those of
 // other lanes.
 func (l *LaneRuns) pull(i, j, first, objectives int) {
-	for r := l.present[i]; r != nil && (r.out || r.due(j)); r = l.present[i] {
+	for r := l.present[i]; r != nil && (r.out || r.due() == j); r = l.present[i] {
 		if r.next < 0 {
 			r.begin(l.sweeps[i], first, objectives)
 		}
 		if r.pull(l.sweeps[i], j, first, min(l.width, objectives-first)); r.next >= 0 {
-			return
+			break
 		}
 		if l.present[i] = r.prev; r.prev != nil {
 			r.prev.next = -1
 		}
 	}
+	l.due[i] = l.present[i].due()
 }
 
 // pullApart transposes steps that come next in lanes and are in no block, those that one member of the method has made,
@@ -752,12 +771,15 @@ func (l *LaneRuns) sow(step solvers.LaneStepper, lane, n int) {
 // coming returns the item that comes next on the way back.
 func (r *laneRun) coming() *laneItem { return &r.items[r.next] }
 
-// due reports whether the item that comes next is after block j.
-func (r *laneRun) due(j int) bool {
-	if r.next < 0 {
-		return r.end() == j
+// due returns the block that the item which comes next on the way back is after; -2 for no run.
+func (r *laneRun) due() int {
+	switch {
+	case r == nil:
+		return -2
+	case r.next < 0:
+		return r.end()
 	}
-	return r.coming().after == j
+	return r.coming().after
 }
 
 // end returns the last block of a run.

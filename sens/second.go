@@ -269,6 +269,11 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 	if err := s.path.err; err != nil {
 		return err
 	}
+	if past, ok := s.sys.(PastPullPusher); ok {
+		if err := past.Fault(); err != nil {
+			return err
+		}
+	}
 	s.tells.done()
 	if err := s.slopes(); err != nil {
 		return err
@@ -346,6 +351,7 @@ func (s *secondSweep) slopes() error {
 			return err
 		}
 		d, m := s.run.Held(i)
+		over(s.sys, st)
 		s.enter(d, m, s.path.markAt(held).Dp)
 		field, dot := s.field(i, st), s.tangentAt(i)
 		s.method.Push(field, st, dot)
@@ -378,7 +384,11 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 	s.read.Back()
 	after, _ := s.run.PeekMark(mk, &s.mark)
 	s.enter(s.mark.Dp, s.mark.Mp, s.path.markAt(mk).Dp)
+	past, reads := s.sys.(PastPullPusher)
 	for i := after; ; i-- {
+		if err := behind(s.sys, &s.read, &s.step, i); err != nil {
+			return err
+		}
 		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
 			_, left, err := s.read.LoadMark(mk, &s.mark)
 			if err != nil {
@@ -397,6 +407,9 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if reads {
+			past.EndedSecond(i, s.tb)
 		}
 		if err := s.cross(i); err != nil {
 			return err
@@ -438,6 +451,17 @@ func (s *secondSweep) cross(i int) error {
 	if err != nil {
 		return err
 	}
+	past, reads := s.sys.(PastPullPusher)
+	if reads {
+		if s.loaded != i {
+			if _, err := s.read.LoadDense(i, &s.dense); err != nil {
+				return err
+			}
+			s.loaded = i
+		}
+		over(s.sys, st)
+		past.SowSecond(i, &s.dense, s.method)
+	}
 	if s.loaded == i {
 		st, s.loaded = &s.dense, -1
 	}
@@ -447,15 +471,18 @@ func (s *secondSweep) cross(i int) error {
 	c.Y1, c.T1 = s.yb, s.tb
 	q := len(s.gq.X)
 	c.DQ = solvers.Dual{X: s.fb.X[:q], D: s.fb.D[:q*s.l]}
-	c.WantH = e.Kind != solvers.EndFree
+	follows := reads && e.Kind == solvers.EndFree && past.Follows(i)
+	c.WantH = follows || e.Kind != solvers.EndFree
 	field, dot := s.field(i, st), s.tangentAt(i)
 	s.method.PullPush(field, st, dot, c)
 	switch e.Kind {
-	case solvers.EndClip:
-		c.T0.X[0] -= c.H.X[0]
-		for j, h := range c.H.D {
-			c.T0.D[j] -= h
+	case solvers.EndFree:
+		if follows {
+			takeAway(c.T0, c.H)
+			past.EndPullPush(i, c.H)
 		}
+	case solvers.EndClip:
+		takeAway(c.T0, c.H)
 		if st.H == 0 && !e.At.Has(solvers.EndHere) { // the discretes before the group set its time
 			h := solvers.NewDual(1, s.l)
 			h.Copy(c.H)
@@ -475,6 +502,14 @@ func (s *secondSweep) cross(i int) error {
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb
 	return nil
+}
+
+// takeAway subtracts h from t.
+func takeAway(t, h solvers.Dual) {
+	t.X[0] -= h.X[0]
+	for j, v := range h.D {
+		t.D[j] -= v
+	}
 }
 
 // pullClip transposes the time that e ends a step at, at the present discretes.
@@ -535,6 +570,9 @@ func (s *secondSweep) pullMark(k, left int) {
 			observe(s.yo, s.do)
 		}
 		s.pullConsistent(&dot)
+		if past, ok := s.sys.(PastPullPusher); ok {
+			past.JumpSecond(s.run.After(k))
+		}
 		s.sys.Leave(s.db)
 		s.enter(m.Dm, m.Mm, dot.Dm)
 		t := [1]float64{m.T}
@@ -564,6 +602,10 @@ func (s *secondSweep) pullMark(k, left int) {
 		}
 		s.settle()
 		s.pullConsistent(&dot)
+		if past, ok := s.sys.(PastPullPusher); ok {
+			past.InitialSecond(s.yb)
+			past.EndedSecond(-1, s.tb)
+		}
 		s.sys.Leave(s.db)
 		t := [1]float64{m.T}
 		s.sys.StartPullPush(solvers.Dual{X: t[:], D: dot.T}, s.yb, s.db, s.tb)

@@ -342,6 +342,12 @@ func (w *walk) through(i int, st *solvers.Step, e solvers.End, rate float64, ahe
 	d := &w.d
 	clear(d.H)
 	switch e.Kind {
+	case solvers.EndFree:
+		if past, ok := w.sys.(PastPusher); ok && past.EndPush(i, d.H) {
+			for j, x := range w.td {
+				d.H[j] -= x
+			}
+		}
 	case solvers.EndClip:
 		in := &w.instants[e.Index]
 		switch {

@@ -198,11 +198,7 @@ func (c *filter) power(h, err, log float64) float64 {
 	if err > 1 {
 		return -e / c.k
 	}
-	beta := r.Beta[0]
-	if c.steps == 0 { // what is above 1 is for a trend of errors, and one error is none
-		beta = min(beta, 1)
-	}
-	x := float64(beta * e)
+	x := float64(c.beta() * e)
 	x = math.FMA(r.Beta[1], c.err[0], x)
 	x = math.FMA(r.Beta[2], c.err[1], x)
 	x = -x / c.k
@@ -214,6 +210,14 @@ func (c *filter) power(h, err, log float64) float64 {
 	}
 	c.now = [2]float64{e, grown}
 	return x
+}
+
+// beta returns what the present error counts. More than 1 is for a trend of errors, and one error is none.
+func (c *filter) beta() float64 {
+	if c.steps == 0 {
+		return min(c.rule.Beta[0], 1)
+	}
+	return c.rule.Beta[0]
 }
 
 // judged is Judge for the factor that power says.

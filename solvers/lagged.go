@@ -15,10 +15,44 @@ type Lagged interface {
 	Next(t, fixed, least float64) (longest, stop float64, err error)
 	// Cut returns whether the trial step tr, which is accurate enough, is made again: of length h, or as it is for 0.
 	Cut(tr *Step) (h float64, again bool)
-	// Made takes an accepted step with its end and all rows. It reports whether the rates may be others behind it.
-	Made(s *Step, e End) (broke bool, err error)
+	// Made takes an accepted step with its end and all rows. It reports what may be other behind it.
+	Made(s *Step, e End) (Broke, error)
 	// Marked takes a mark behind the steps that were made.
 	Marked(m *Mark) error
+}
+
+// Broke is what changes where a jump comes back of the past.
+type Broke uint8
+
+// The kinds of Broke; a condition changes with rates only.
+const (
+	BrokeNothing Broke = iota
+	BrokeRates
+	BrokeConditions // of an event or a mode
+)
+
+// passes accepts the trial step, at whose end nothing happens but what a jump makes true that comes back of the past.
+func passes(s *Solver) error {
+	if err := s.accept(End{}); err != nil || !s.sight.turned {
+		return err
+	}
+	s.sight.lagged.Over(s.t, s.t)
+	s.newGroup()
+	if err := s.rearm(); err != nil {
+		return err
+	}
+	for i := range s.guards { // Choose is still to make it false
+		if g := &s.guards[i]; g.Event < 0 && !g.Watch && !g.Kink && s.truth[i] {
+			s.starting = append(s.starting, i)
+		}
+	}
+	for _, m := range s.wave {
+		s.starting = append(s.starting, m.guard)
+	}
+	if len(s.starting) == 0 {
+		return nil
+	}
+	return s.meet(false)
 }
 
 // Remembers reports whether a run by s can read its past: the order of the dense output does not spoil that of steps,
@@ -71,6 +105,48 @@ func SeedsOf(m Method, s *Step) *Seeds {
 	default:
 		return &r.(*rungeKutta).dense.seeds
 	}
+}
+
+// SecondSeeds are Seeds with their tangents, which PullPush takes in.
+type SecondSeeds struct{ denseDuals }
+
+// Sown reports whether there are any.
+func (g *SecondSeeds) Sown() bool { return g.seeded }
+
+// Drop forgets them.
+func (g *SecondSeeds) Drop() { g.seeded = false }
+
+// secondOf returns what m has for second derivatives of s, and the number of rows of K.
+func secondOf(m Method, s *Step) (of *stageWork, g *denseDuals, rows int) {
+	if r, explicit := maker(m, s).(*rungeKutta); explicit {
+		return &r.stageWork, &r.readySecond().denseDuals, len(r.a)
+	}
+	r := maker(m, s).(*implicitRungeKutta)
+	return &r.stageWork, &r.readySecond().denseDuals, r.rows
+}
+
+// RecallPullPush is InterpolatePullPush of a step of m of which Tangents returned kd, when others have been made
+// meanwhile. What it sows is in g.
+func RecallPullPush(m Method, s *Step, d *StepTangent, theta float64, kd, td []float64, w, tb Dual, g *SecondSeeds) {
+	of, _, rows := secondOf(m, s)
+	if g.m == nil {
+		g.denseDuals = newDenseDuals(rows, of.n, of.l, of.interpolantAt.of)
+	}
+	of.sowDual(&g.denseDuals, s, d, theta, td, kd, w, tb)
+}
+
+// SowSecond adds g to what the next PullPush of m, that of s, takes in. What is sown in g next begins anew.
+func SowSecond(m Method, s *Step, g *SecondSeeds) {
+	_, to, _ := secondOf(m, s)
+	g.seeded = false
+	for _, v := range []struct{ to, from Dual }{{to.seed, g.seed}, {to.y0, g.y0}, {to.h, g.h}, {to.t0, g.t0}} {
+		if to.seeded {
+			v.to.Add(v.from)
+		} else {
+			v.to.Copy(v.from)
+		}
+	}
+	to.seeded = true
 }
 
 // aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of

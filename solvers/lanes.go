@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/sizes"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
@@ -218,8 +220,8 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
 	l.moves = slices.ContainsFunc(solvers, (*Solver).moves) || l.use.Own || l.use.Forth && l.members[0].rows.Timed
 	l.jumps = slices.ContainsFunc(solvers, (*Solver).jumps)
-	if sizes := solvers[0].tol.sizes; sizes != nil {
-		l.per = sizes.Per()
+	if by := solvers[0].tol.sizes; by != nil {
+		l.per = by.Per()
 	}
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
@@ -372,7 +374,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 	}
 	l.factors(member, &overall, &factors)
-	done := l.stride(member, block, &overall, &factors)
+	done := l.stride(member, block, &overall, &factors, from)
 	if done == allLanes {
 		l.carry(r, block, next, true)
 		return
@@ -448,9 +450,11 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 // began; all tells that none is such.
 func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	n := r.N * LaneCount
-	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
-	copy(y0, y1[:n])
-	l.tolerances(r, block, next)
+	copy(next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:])
+	if r.Abs > 0 {
+		from, y := block[r.Abs*LaneCount:][:n], block[r.Y1*LaneCount:][:n]
+		sizes.Side(next[r.Abs*LaneCount:], from, y, block[r.Mask*LaneCount:][:LaneCount], l.per)
+	}
 	w := 0
 	if r.FSAL {
 		w = r.W * LaneCount
@@ -469,19 +473,33 @@ func (l *Lanes) carry(r *LaneRows, block, next []float64, all bool) {
 	}
 }
 
-// factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
-// time would be waiting for polynomials; these do not depend on one another.
+// factors writes by how much the controller of each lane would have its step longer, where that is a filter: of all
+// lanes at once, unless lengths count as well.
 func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
-	for i := range f {
-		f[i] = elem.QuickLog2(leastError(norms[i]))
-	}
-	for i := range f {
-		if a := &l.lanes[i]; a.in(member) && a.filter != nil {
-			f[i] = a.filter.power(a.s.trial.H, norms[i], f[i])
+	var e, beta, last, before [LaneCount]float64
+	var of filter // the same in all lanes
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		if !a.in(member) || a.filter == nil {
+			continue
 		}
+		c := a.filter
+		if c.rule.Alpha != [2]float64{} {
+			f[i] = elem.QuickExp2(c.power(a.s.trial.H, norms[i], elem.QuickLog2(leastError(norms[i]))))
+			continue
+		}
+		of.k, of.safe, of.rule.Beta = c.k, c.safe, c.rule.Beta
+		beta[i], last[i], before[i] = c.beta(), c.err[0], c.err[1]
 	}
-	for i := range f {
-		f[i] = elem.QuickExp2(f[i])
+	if of.k == 0 {
+		return
+	}
+	b := &of.rule.Beta
+	simd.Control(f[:], e[:], norms[:], beta[:], last[:], before[:], b[1], b[2], of.safe, of.k)
+	for i := range l.lanes {
+		if a := &l.lanes[i]; a.in(member) && !(norms[i] > 1) {
+			a.filter.now = [2]float64{e[i]}
+		}
 	}
 }
 

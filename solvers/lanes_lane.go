@@ -231,23 +231,3 @@ func (a *lane) giveTolerances() {
 		scatter(a.block[a.rows.Abs*LaneCount:], sizes.Abs)
 	}
 }
-
-// tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted.
-func (l *Lanes) tolerances(r *LaneRows, block, next []float64) {
-	if r.Abs == 0 {
-		return
-	}
-	mask := (*[LaneCount]float64)(block[r.Mask*LaneCount:])
-	for i := range r.N {
-		was := (*[LaneCount]float64)(block[(r.Abs+i)*LaneCount:])
-		now := (*[LaneCount]float64)(next[(r.Abs+i)*LaneCount:])
-		y1 := (*[LaneCount]float64)(block[(r.Y1+i)*LaneCount:])
-		per := l.per[i]
-		for k, abs := range was {
-			if x := math.Abs(float64(per * y1[k])); mask[k] != 0 && x > abs {
-				abs = x
-			}
-			now[k] = abs
-		}
-	}
-}

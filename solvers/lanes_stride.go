@@ -2,9 +2,9 @@ package solvers
 
 import "math"
 
-// Most steps are plain ones: accepted, with nothing at their ends or within, and like the one before as far as
-// stability tells. What judge, accept and aim do with such a step, through all that may be, is a few comparisons.
-// stride does these at once, for lane after lane, and leaves all other steps to them.
+// Most steps are plain ones: accepted, with nothing within and at most one observation at their ends, and like the one
+// before as far as stability tells. What judge, accept, meet and aim do with such a step, through all that may be, is a
+// few comparisons. stride does these at once, for lane after lane, and leaves all other steps to them.
 
 // lanesMask has a bit for each lane.
 type lanesMask uint8
@@ -23,7 +23,9 @@ func (a *lane) strides() bool {
 
 // stride accepts the plain steps of a block that a member of the method has made, and decides about the next ones where
 // the last estimate of the spectrum serves for them. It returns in which lanes the step is done with.
-func (l *Lanes) stride(member int, block []float64, norms, factors *[LaneCount]float64) (done lanesMask) {
+func (l *Lanes) stride(
+	member int, block []float64, norms, factors *[LaneCount]float64, from LaneSource,
+) (done lanesMask) {
 	m := &l.members[member]
 	r := m.rows
 	if r.Q > 0 || r.Peaks || r.Serve > 0 {
@@ -33,15 +35,12 @@ func (l *Lanes) stride(member int, block []float64, norms, factors *[LaneCount]f
 	timed, bytes := l.moves && r.Timed, l.Bytes()
 	for i := range l.lanes {
 		a := &l.lanes[i]
-		if !a.strider || a.s == nil || a.member != member || a.clip || timed && a.chosen || !(norms[i] <= 1) {
+		if !a.strider || a.s == nil || a.member != member || timed && a.chosen || !(norms[i] <= 1) ||
+			a.clip && l.moves || !a.plain() {
 			continue
 		}
 		s := a.s
-		tr, sizes := s.trial, s.tol.sizes
-		if s.cut > 0 || s.sched.seen < len(s.sched.sites) && s.sched.times[s.sched.sites[s.sched.seen]] <= tr.T1 ||
-			sizes != nil && len(sizes.Young) > 0 {
-			continue
-		}
+		tr := s.trial
 		done |= 1 << i
 		mask[i] = 1
 		a.apart, a.loaded, a.extended, a.guards, a.samples, a.located = false, false, false, nil, nil, false
@@ -55,30 +54,85 @@ func (l *Lanes) stride(member int, block []float64, norms, factors *[LaneCount]f
 			next = max(next, s.h)
 		}
 		s.h = atLeast(next, s.least())
-		if sizes != nil {
-			sizes.Passed(tr.T1)
+		if s.tol.sizes != nil {
+			s.tol.sizes.Passed(tr.T1)
 		}
 		s.stats.Steps++
 		s.stats.Made[member]++
 		s.t, s.tiedTo, s.fresh, s.again, a.chosen = tr.T1, false, r.FSAL, false, false
-		s.count++
-		a.aimed = (sizes == nil || !sizes.Changed) && a.onward(bytes)
-		if !a.aimed {
-			continue
-		}
-		a.block = m.next[i:]
-		left, h := a.stop-s.t, s.h
-		if tr.T = s.t; h >= left || left < float64(1.01*h) {
-			tr.H, tr.T1, a.clip = left, a.stop, true
-		} else {
-			if h > float64(0.5*left) {
-				h = float64(0.5 * left)
+		if s.count++; a.clip {
+			if err := a.readEnd(r, block[i:]); err != nil {
+				mask[i] = 0
+				a.conclude(err)
+				from.Done(i, err)
+				continue
 			}
-			tr.H, tr.T1 = h, s.t+h
 		}
-		a.block[0], a.block[LaneCount], a.block[2*LaneCount] = tr.T, tr.H, tr.T1
+		if a.aimed = a.onward(bytes); a.aimed {
+			a.block = m.next[i:]
+			a.toward()
+		}
 	}
 	return done
+}
+
+// plain reports whether nothing is within the trial step that is accepted, and at most one observation at its end.
+func (a *lane) plain() bool {
+	s := a.s
+	q, sizes := &s.sched, s.tol.sizes
+	return s.cut == 0 && (sizes == nil || len(sizes.Young) == 0) && (!a.clip || onlyRead(s, s.trial)) &&
+		!(q.seen < len(q.sites) && q.times[q.sites[q.seen]] <= s.trial.T1)
+}
+
+// toward does what Solver.aim does where no length is held short, and begins the block of the step.
+func (a *lane) toward() {
+	s := a.s
+	tr, left, h := s.trial, a.stop-s.t, s.h
+	if tr.T = s.t; h >= left || left < float64(1.01*h) {
+		tr.H, tr.T1, a.clip = left, a.stop, true
+	} else {
+		if h > float64(0.5*left) {
+			h = float64(0.5 * left)
+		}
+		tr.H, tr.T1, a.clip = h, s.t+h, false
+	}
+	a.block[0], a.block[LaneCount], a.block[2*LaneCount] = tr.T, tr.H, tr.T1
+}
+
+// onlyRead reports whether one observation is all that happens at the end of the trial step, of which meet has nothing
+// to tell: no event comes so soon before it that they might change places.
+func onlyRead(s *Solver, tr *Step) bool {
+	q := &s.sched
+	if len(q.every) > 0 || q.head >= len(q.queue) || q.seen < len(q.sites) || s.sight.lagged != nil || s.ends {
+		return false
+	}
+	i := q.queue[q.head]
+	if q.came[i] || q.list[i].Kind != InstantSite || q.times[i] != tr.T1 {
+		return false
+	}
+	if k := q.head + 1; k < len(q.queue) {
+		if j := q.queue[k]; q.came[j] || !(q.times[j] > tr.T1+s.eventTol(tr.T1, tr.H)) {
+			return false
+		}
+	}
+	since := max(s.lastTime, s.was.t)
+	return len(s.fired)+len(s.was.fired) == 0 || tr.T1-since > float64(closeBy*s.span)
+}
+
+// readEnd does what meet does at the end of the step of a block, where it is only read.
+func (a *lane) readEnd(r *LaneRows, block []float64) error {
+	s := a.s
+	q := &s.sched
+	i := q.queue[q.head]
+	s.newGroup()
+	q.came[i] = true
+	q.head++
+	s.anchor, s.count, s.changed, s.tiedTo, a.chosen = s.t, 0, false, q.list[i].Fixed, true
+	s.noteRead(s.t, i)
+	gather(s.y, block[r.Y1*LaneCount:])
+	a.stop = q.next()
+	s.mark = Mark{Kind: MarkSite, T: s.t, Guard: -1, Instant: i}
+	return s.emit(s.y, s.d, s.m)
 }
 
 // onward does what Solver.stay does before the next step, and reports whether that is plain: nothing new is asked of
@@ -90,6 +144,8 @@ func (a *lane) onward(bytes int) bool {
 	full := by.share(h)
 	switch {
 	case s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || bytes-a.began >= laneMemory:
+		return false
+	case s.tol.sizes != nil && s.tol.sizes.Changed:
 		return false
 	case !(by.reach > 0) || s.longest < math.Inf(1) || s.restart || !(s.h > 0) || s.trial.Member != s.member:
 		return false

@@ -1,7 +1,6 @@
 package solvers
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -219,7 +218,12 @@ func (q *schedule) sort() {
 		}
 	}
 	byTime := func(a, b int) int {
-		return cmp.Or(cmp.Compare(q.times[a], q.times[b]), cmp.Compare(a, b))
+		if q.times[a] < q.times[b] {
+			return -1
+		} else if q.times[a] > q.times[b] {
+			return 1
+		}
+		return a - b
 	}
 	slices.SortFunc(q.queue, byTime)
 	slices.SortFunc(q.sites, byTime)

@@ -9,6 +9,7 @@ import (
 // of the stages and know nothing of it.
 type sight struct {
 	lagged  Lagged      // the system, where it reads the past; otherwise nil
+	turned  bool        // a condition changed at the end of the last step as a jump came back
 	signals Signals     // nil for none
 	nodes   []float64   // fractions of a step, ascending, from 0 to 1
 	each    [][]float64 // of each member of the method

@@ -522,7 +522,7 @@ func (s *Solver) step() error {
 		return s.meet(true)
 	}
 	s.within(false)
-	return s.accept(End{})
+	return passes(s)
 }
 
 // within takes the sites that lie in the trial step. Where something happens at its end, those there are left.
@@ -562,7 +562,7 @@ func (s *Solver) accept(e End) error {
 	tr := s.trial
 	s.again = false
 	s.stats.Made[s.member]++
-	broke := false
+	broke := BrokeNothing
 	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
 		var err error
 		if broke, err = s.sight.lagged.Made(tr, e); err != nil {
@@ -585,13 +585,14 @@ func (s *Solver) accept(e End) error {
 	s.integrals.add(tr)
 	s.tol.accepted(s, tr)
 	s.t = tr.T1
-	if s.count++; e.Kind != EndFree || s.cut > 0 || broke {
+	if s.count++; e.Kind != EndFree || s.cut > 0 || broke > BrokeNothing {
 		s.anchor, s.count, s.cut = s.t, 0, 0
 	}
 	f := s.slope(tr)
-	if broke {
+	if broke > BrokeNothing {
 		f = nil
 	}
+	s.sight.turned = broke == BrokeConditions
 	s.fresh = f != nil
 	s.advance(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed

@@ -14,7 +14,11 @@
 // reads it.
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/lang/policy"
+)
 
 // Size gives the lengths of a System's vectors.
 type Size struct {
@@ -191,21 +195,13 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	Name     string             // "bounce", or "event@12" when unnamed
-	Element  func(k int) string // what element k of an array is called in messages, "c[2].spike"; nil for a plain event
-	Elems    int                // number of elements; 1 for a plain event
-	Priority float64
+	Name    string             // "bounce", or "event@12" when unnamed
+	Element func(k int) string // what element k of an array is called in messages, "c[2].spike"; nil for a plain event
+	Elems   int                // number of elements; 1 for a plain event
+	policy.Policy
 	Varies   bool // Priority is that of Prioritized instead
-	Once     bool // each element fires at most once
 	Explicit bool // at instants; otherwise by guards
-	Start    bool // fires at the start as well if its condition holds there
-	// Tol is how far in time the end of the step may lie behind the root; 0 for the last digit. What is left of the
-	// root function there is held fixed by derivatives.
-	Tol float64
-	// Transient tells that a firing that waits for others of its group does not happen if they make the condition of
-	// event If false.
-	Transient bool
-	If        int
+	If       int  // of a Transient event: the event whose condition must go on to hold
 	// Slots makes the event the trigger of event Then: its body writes the time of an execution, which is that of
 	// instant (Then, element, slot), for a slot whose time is Never. 0 for other events.
 	Slots, Then int

@@ -44,8 +44,9 @@ type Compiled struct {
 
 	InstantList []Instant
 	GuardList   []Guard
-	// KinksLeft tells that there are more kinks than steps end at, so that some lie inside steps.
-	KinksLeft   bool
+	// KinksLeft lists what the margins of kinks read where there are more of these than steps end at, so that some lie
+	// inside steps.
+	KinksLeft   []Name
 	ClockList   []Clock
 	Modes       []Mode
 	Functionals []Functional
@@ -117,6 +118,7 @@ type Guard struct {
 	Piece    bool // the mode is the number of a piece of a control
 	Compound bool // of a condition made of several atoms, which have guards or clocks of their own
 	Affine   bool // in time and states, between two events
+	Held     bool // depends on modes only, and so does not move but where these change
 	Span     source.Span
 }
 

@@ -22,6 +22,7 @@ type compiler struct {
 	cornered  map[cornerKey]bool
 	kinks     []kink
 	kinked    map[memoKey]bool
+	kinksLeft bool // they are more than steps end at
 	flowOf    map[flowKey]model.Uses
 	degreeOf  map[flowKey]int
 
@@ -102,6 +103,7 @@ func (c *compiler) compile() {
 	out.Guards = c.guards()
 	out.Choose = c.choose()
 	out.Clocks = c.clocks()
+	out.KinksLeft = c.left()
 	out.Priorities = c.priorities()
 	for _, m := range c.modes {
 		out.Modes = append(out.Modes, m.Mode)

@@ -45,14 +45,14 @@ func (c *compiler) happening(ev *model.Event) happening {
 		return h
 	}
 	var h happening
-	switch {
-	case ev.Crossing != nil:
+	switch ev.Kind() {
+	case model.ByCrossing:
 		m := moment{root: ev.Crossing, crosses: true, way: ev.Way}
 		if ev.When != nil {
 			m.filters = []filter{{e: c.equalities(ev.When)}}
 		}
 		h.moments = []moment{m}
-	case ev.When != nil:
+	case model.ByCondition:
 		e := c.equalities(ev.When)
 		h = happening{c.lasting(e), c.moments(e)}
 	}

@@ -83,7 +83,7 @@ func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
 			margin = l.elementwise(tape.Sub, margin, l.lower(k.e.Args[1], k.s))
 		}
 		if elements += join(lengths(margin.ax), margin.own).Size(); elements > most {
-			l.c.out.KinksLeft = true
+			l.c.kinksLeft = true
 			return
 		}
 		list, margins = append(list, k), append(margins, margin)
@@ -92,6 +92,27 @@ func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
 		l.span = k.e.Span()
 		visit(k, margins[i])
 	}
+}
+
+// left lists what the margins of kinks read, where steps do not end at all of them.
+func (c *compiler) left() (list []Name) {
+	if !c.kinksLeft {
+		return nil
+	}
+	l := c.lowerer("kinks")
+	l.held = true
+	var margins []tape.Value
+	for _, k := range c.kinks {
+		for _, a := range k.e.Args {
+			x := l.lower(a, k.s)
+			margins = append(margins, l.flat(x, x.ax, x.own))
+		}
+	}
+	l.output(Margins.Name(), l.emit().Concat(0, margins...))
+	for _, in := range l.b.Needed().Inputs {
+		list = append(list, MustName(in.Name))
+	}
+	return list
 }
 
 // cornerKey tells corners apart.

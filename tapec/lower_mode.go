@@ -307,13 +307,14 @@ func (c *compiler) guards() *tape.Tape {
 	l.output(Margins.Name(), l.emit().Concat(0, rho...))
 	l.output(Truths.Name(), l.emit().Concat(0, truth...))
 	t := c.finish(l)
-	c.markAffine(t)
+	c.markMargins(t)
 	return t
 }
 
-// markAffine notes which guards of t have margins that are affine in time and states.
-func (c *compiler) markAffine(t *tape.Tape) {
+// markMargins notes which guards of t have margins that are affine in time and states, and which are made of modes.
+func (c *compiler) markMargins(t *tape.Tape) {
 	degree := degrees(t, func(n Name) bool { return n == Time.Name() || n.Role == State })
+	moves := degrees(t, func(n Name) bool { return n.Role != HeldMode })
 	for _, o := range t.Outputs {
 		if o.Name != Margins.Name().String() {
 			continue
@@ -325,7 +326,8 @@ func (c *compiler) markAffine(t *tape.Tape) {
 		i := 0
 		for _, v := range parts {
 			for range t.Shape(v).Size() {
-				c.out.GuardList[i].Affine = degree[v] <= 1
+				g := &c.out.GuardList[i]
+				g.Affine, g.Held = degree[v] <= 1, moves[v] == 0
 				i++
 			}
 		}

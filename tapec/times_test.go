@@ -100,7 +100,7 @@ func TestKinksOfNumbers(t *testing.T) {
 func TestManyKinks(t *testing.T) {
 	for n, left := range map[string]bool{"32": false, "33": true} {
 		text := "time t from 0 to 5\nstate x[" + n + "] = 1\nx' = -abs(x)\n"
-		if c := try(t, check(t, "many.ode", text)); c.KinksLeft != left || (len(c.GuardList) == 0) != left {
+		if c := try(t, check(t, "many.ode", text)); (c.KinksLeft != nil) != left || (len(c.GuardList) == 0) != left {
 			t.Errorf("%s kinks: %d guards, left is %v", n, len(c.GuardList), c.KinksLeft)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -33,10 +34,11 @@ const maxSlotted = 4
 // and the lapse, or nil.
 func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *model.Event, ok bool) {
 	trigger = &model.Event{
-		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, When: e.When,
-		Crossing: e.Crossing, Way: e.Way, Times: e.Times, Every: e.Every, From: e.From, To: e.To, Count: e.Count,
-		Priority: terms.BeforeOthers, Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
+		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, Trigger: e.Trigger,
+		Execution: e,
 	}
+	trigger.Policy, e.Policy = e.Delayed()
+	trigger.Priority = terms.BeforeOthers
 	t := types.Type{Kind: types.Real}
 	if c.model.Time == nil {
 		return nil, nil, false // reported
@@ -44,14 +46,14 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 	t.Unit = c.model.Time.Type.Unit
 	now := model.Seal(&model.Ref{Base: model.NewBase(c.model.Time.Type, e.Span), Sym: c.model.Time})
 	never := model.Expr(model.Seal(&model.Const{Base: model.NewBase(t, e.Span), Data: []float64{Never}}))
-	when := c.hold(e, "when", slotted(e, t), never)
+	when := c.hold(e, "when", e.Slotted(t), never)
 	due := c.quietly(func() model.Expr { return c.apply(stdlib.Operator("+"), o.delay.Span(), now, o.delay) })
 	if isBad(due) {
 		return nil, nil, false
 	}
 	slot := c.slotOf(e, e.Slot)
 	trigger.Body = []*model.Assign{{Target: when, Subs: slot, Value: due, Span: o.delay.Span()}}
-	if !o.execution {
+	if !e.Late {
 		for _, a := range e.Body {
 			if !c.capture(e, a, o) {
 				return nil, nil, false
@@ -60,8 +62,8 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 	}
 	trigger.Body = append(trigger.Body, o.kept...)
 	e.Body = append(e.Body, &model.Assign{Target: when, Subs: slot, Value: never, Span: e.Span})
-	if o.transient {
-		free := &model.Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+	if e.Transient {
+		free := &model.Index{Name: "slot", Lo: 1, Step: 1, Count: e.Most, Span: e.Span}
 		pending, element, waits := c.waits(e)
 		number := func(x float64) model.Expr { return number(x, units.One, e.Span) }
 		count := func(op string, x float64) *model.Assign {
@@ -75,18 +77,19 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 		some := c.elementwise(stdlib.Operator("<"), e.Span, types.Bool, number(0.5), waits)
 		lapse = &model.Event{
 			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices,
-			When:     c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, terms.Not(e.When, true), some),
-			Priority: terms.BeforeOthers, Tol: e.Tol,
+			Trigger: model.Trigger{
+				When: c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, terms.Not(e.When, true), some),
+			},
+			Policy: policy.Policy{Priority: terms.BeforeOthers, Tol: trigger.Tol},
 			Body: []*model.Assign{
 				{Target: when, Indices: []*model.Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span},
 				{Target: pending, Subs: element, Value: number(0), Span: e.Span},
 			},
 		}
-		e.Transient, e.If = true, trigger
+		e.If = trigger
 	}
-	e.When, e.Crossing, e.Way, e.Every, e.From, e.To, e.Count = nil, nil, 0, nil, nil, nil, nil
-	e.Once, e.Start, e.Tol, e.Pending = false, false, 0, true
-	e.Times = []model.Expr{c.held(when, slot, t, e.Span)}
+	e.Pending = true
+	e.Trigger = model.Trigger{Times: []model.Expr{c.held(when, slot, t, e.Span)}}
 	return trigger, lapse, true
 }
 
@@ -149,7 +152,7 @@ func atTrigger(c *checker, x context, v model.Expr, span source.Span) model.Expr
 	case k == nil:
 		c.errorf(CodePlace, span, "at_trigger stands only in the body of an event with a delay")
 		return bad(span)
-	case !k.options.execution:
+	case !k.event.Late:
 		return v // as all of the body is
 	case len(x.guards) > 0 && len(model.Free(v)) > 0:
 		c.errorf(CodePlace, span, "the trigger keeps this for all elements: write at_trigger around the `if`")
@@ -191,7 +194,7 @@ func keep(c *checker, e *model.Event, value model.Expr, o *eventOptions, span so
 	for _, n := range t.Shape {
 		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: n})
 	}
-	whole := slotted(e, t, loops...)
+	whole := e.Slotted(t, loops...)
 	if len(whole.Shape) > maxSlotted {
 		c.errorf(CodeShape, span, "the trigger would have to keep an array of %d axes for this assignment, and there "+
 			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)

@@ -7,141 +7,104 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/lang/types"
-	"odes.dev/odes/parser"
 )
 
-// eventOptions are what the options of an event, `, delay = 2`, say.
+// eventOptions are those options of an event that make further events of it.
 type eventOptions struct {
-	at         map[string]source.Span // of those that are written
-	delay      model.Expr             // nil without a delay
-	execution  bool                   // values of the execution, not of the trigger
-	transient  bool                   // not persistent
-	pending    int
-	defaultMax bool            // pending is not written
-	kept       []*model.Assign // what the trigger keeps for the body
+	at    map[string]source.Span // of those that are written
+	delay model.Expr             // nil without a delay
+	kept  []*model.Assign        // what the trigger keeps for the body
 }
 
-// How many executions of an element may be pending where the model does not say.
-const manyPending = 16
-
-// eventOption is a row of the table of options: how the value is read, and the words that it takes, if any.
-type eventOption struct {
-	name  string
-	words []string
-	set   func(c *checker, x context, e *model.Event, o *eventOptions, v ast.Expr) bool
-}
-
-var eventOptionTable = []eventOption{
-	{name: "delay", set: func(c *checker, x context, e *model.Event, o *eventOptions, a ast.Expr) bool {
-		v := c.expr(x, a)
-		if isBad(v) || !c.numeric(v, "delay", v.Span()) {
-			return false
-		}
-		if s := v.Type().Shape; len(s) > 0 {
-			c.errorf(CodeShape, v.Span(), "the delay of an event is a single number, and this has shape %s", s)
-			return false
-		}
-		c.timeUnit("the delay of event "+e.Name, v)
-		if k, is := v.(*model.Const); is && !(k.Data[0] >= 0) {
-			c.errorf(CodeRange, v.Span(), "the delay of an event is not negative, and this is %g", k.Data[0])
-			return false
-		}
-		o.delay = v
-		return true
-	}},
-	{name: "values", words: []string{"trigger", "execution"}, set: func(
-		_ *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr,
-	) bool {
-		o.execution = strip(a).(*ast.Name).Name == "execution"
-		return true
-	}},
-	{name: "persistent", words: []string{"true", "false"}, set: func(
-		_ *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr,
-	) bool {
-		o.transient = strip(a).(*ast.Name).Name == "false"
-		return true
-	}},
-	{name: "pending", set: func(c *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr) (ok bool) {
-		o.pending, ok = c.integer(context{place: placeConst}, a, "the number of pending executions", 1, 1<<20)
-		o.defaultMax = false
-		return ok
-	}},
-	{name: "tol", set: func(c *checker, _ context, e *model.Event, _ *eventOptions, a ast.Expr) bool {
-		tol, v, ok := c.constant(context{place: placeConst}, a, "the tolerance of an event")
-		if !ok {
-			return false
-		}
-		c.timeUnit("the tolerance of event "+e.Name, v)
-		if !(tol >= 0) {
-			c.errorf(CodeRange, v.Span(), "the tolerance of an event is not negative, and this is %g", tol)
-			return false
-		}
-		e.Tol = tol
-		return true
-	}},
-}
-
-// OptionWords returns the words that are values of an option of events; nil if its value is an expression.
-func OptionWords(option string) []string {
-	for _, o := range eventOptionTable {
-		if o.name == option {
-			return o.words
-		}
+// delayOf elaborates the option delay.
+func delayOf(c *checker, x context, e *model.Event, o *eventOptions, a ast.Expr) bool {
+	v := c.expr(x, a)
+	if isBad(v) || !c.numeric(v, "delay", v.Span()) {
+		return false
 	}
-	return nil
+	if s := v.Type().Shape; len(s) > 0 {
+		c.errorf(CodeShape, v.Span(), "the delay of an event is a single number, and this has shape %s", s)
+		return false
+	}
+	c.timeUnit("the delay of event "+e.Name, v)
+	if k, is := v.(*model.Const); is && !(k.Data[0] >= 0) {
+		c.errorf(CodeRange, v.Span(), "the delay of an event is not negative, and this is %g", k.Data[0])
+		return false
+	}
+	o.delay = v
+	return true
 }
 
-// options reads the options of an event.
+// optionValue reads the value of an option that is known at once.
+func optionValue(c *checker, e *model.Event, row *policy.Option, a ast.Expr) (v float64, ok bool) {
+	alone := context{place: placeConst}
+	switch row.Takes {
+	case policy.Words:
+		if n, is := strip(a).(*ast.Name); is && slices.Contains(row.Words, n.Name) {
+			return float64(slices.Index(row.Words, n.Name)), true
+		}
+		c.errorf(CodeEventOption, a.Pos(), "the option %s is %s", row.Name, strings.Join(row.Words, " or "))
+		return 0, false
+	case policy.Count:
+		n, ok := c.integer(alone, a, row.What, 1, policy.MaxCount)
+		return float64(n), ok
+	}
+	v, written, ok := c.constant(alone, a, row.What)
+	if !ok {
+		return 0, false
+	}
+	c.timeUnit(strings.Replace(row.What, "an event", "event "+e.Name, 1), written)
+	if !(v >= 0) {
+		c.errorf(CodeRange, written.Span(), "%s is not negative, and this is %g", row.What, v)
+		return 0, false
+	}
+	return v, true
+}
+
+// options reads the options of an event into its policy.
 func (c *checker) options(x context, e *model.Event, it *ast.Event) (*eventOptions, bool) {
-	o := &eventOptions{at: map[string]source.Span{}, pending: manyPending, defaultMax: true}
+	o := &eventOptions{at: map[string]source.Span{}}
 	ok := true
-	fail := func(format string, at source.Span, args ...any) {
-		c.errorf(CodeEventOption, at, format, args...)
-		ok = false
-	}
 	for _, a := range it.Options {
-		k := slices.IndexFunc(eventOptionTable, func(o eventOption) bool { return o.name == a.Key.Name })
-		if k < 0 {
-			text := "an event has no option %q; its options are " + strings.Join(parser.EventOptions, ", ")
-			text += diag.DidYouMean(a.Key.Name, parser.EventOptions)
-			fail(text, a.Key.Span, a.Key.Name)
-			continue
-		}
-		row := &eventOptionTable[k]
-		if first, twice := o.at[row.name]; twice {
-			c.errorf(CodeEventOption, a.Key.Span, "this event has two options %s", row.name).Relate(first, "first here")
+		row := policy.Find(a.Key.Name)
+		if row == nil {
+			text := "an event has no option %q; its options are " + strings.Join(policy.Names(), ", ")
+			text += diag.DidYouMean(a.Key.Name, policy.Names())
+			c.errorf(CodeEventOption, a.Key.Span, text, a.Key.Name)
 			ok = false
 			continue
 		}
-		o.at[row.name] = a.Span
-		if row.words != nil {
-			if n, is := strip(a.Value).(*ast.Name); !is || !slices.Contains(row.words, n.Name) {
-				fail("the option %s is %s", a.Value.Pos(), row.name, strings.Join(row.words, " or "))
-				continue
+		if first, twice := o.at[row.Name]; twice {
+			c.errorf(CodeEventOption, a.Key.Span, "this event has two options %s", row.Name).Relate(first, "first here")
+			ok = false
+			continue
+		}
+		o.at[row.Name] = a.Span
+		if row.Takes == policy.Expression {
+			ok = delayOf(c, x, e, o, a.Value) && ok
+		} else if v, good := optionValue(c, e, row, a.Value); good {
+			row.Set(&e.Policy, v)
+		} else {
+			ok = false
+		}
+	}
+	place := policy.Place{When: it.When != nil, Condition: it.When != nil && e.Crossing == nil}
+	_, place.Delayed = o.at["delay"]
+	for _, row := range policy.Options() {
+		if at, is := o.at[row.Name]; is && row.Misplaced != nil {
+			if why := row.Misplaced(place, &e.Policy); why != "" {
+				c.errorf(CodeEventOption, at, "%s", why)
+				ok = false
 			}
 		}
-		ok = row.set(c, x, e, o, a.Value) && ok
 	}
-	condition := it.When != nil && e.Crossing == nil
-	for _, name := range []string{"values", "pending"} {
-		if at, is := o.at[name]; is && o.at["delay"] == (source.Span{}) {
-			fail("the option %s belongs to an event with a delay", at, name)
-		}
+	if it.Start && !place.Condition {
+		c.errorf(CodeEventOption, e.Span, "`at start` belongs to a condition: event e when x > 1 at start { … }")
+		ok = false
 	}
-	if o.transient && !condition {
-		fail("only the condition of `when` can cease to hold; this event is always persistent", o.at["persistent"])
-	}
-	if at, is := o.at["tol"]; is && it.When == nil {
-		fail("the times of this event are known, so they have no tolerance", at)
-	}
-	if it.Start && !condition {
-		fail("`at start` belongs to a condition: event e when x > 1 at start { … }", e.Span)
-	}
-	if o.transient && o.defaultMax {
-		o.pending = 2
-	}
+	e.Complete()
 	return o, ok
 }
 
@@ -174,15 +137,4 @@ func (c *checker) staticNumber(v model.Expr) (float64, bool) {
 		return 0, false
 	}
 	return d[0], true
-}
-
-// slotted returns the type of a value that each slot of each element of an event holds.
-func slotted(e *model.Event, t types.Type, more ...int) types.Type {
-	t.Kind = types.Real
-	shape := types.Shape{}
-	for _, ix := range e.Axes() {
-		shape = append(shape, ix.Count)
-	}
-	t.Shape = append(append(shape, more...), t.Shape...)
-	return t
 }

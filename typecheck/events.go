@@ -30,8 +30,8 @@ func (c *checker) checkEvents() {
 			if c.model.Events = append(c.model.Events, trigger); lapse != nil {
 				c.model.Events = append(c.model.Events, lapse)
 			}
-		} else if o.transient {
-			e.Transient, e.If = true, e
+		} else if e.Transient {
+			e.If = e
 		}
 		c.model.Events = append(c.model.Events, e)
 		if it.Name != nil {
@@ -43,7 +43,8 @@ func (c *checker) checkEvents() {
 }
 
 func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
-	e := &model.Event{Span: it.Span, Once: it.Once, Start: it.Start, Doc: it.Doc}
+	e := &model.Event{Span: it.Span, Doc: it.Doc}
+	e.Once, e.Start = it.Once, it.Start
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
 	} else {
@@ -82,7 +83,7 @@ func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
 	}
 	o, good := c.options(x, e, it)
 	if o.delay != nil {
-		e.Slot = &model.Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		e.Slot = &model.Index{Name: "slot", Lo: 1, Step: 1, Count: e.Most, Span: e.Span}
 		x.keeper = &keeper{event: e, options: o}
 	}
 	ok = c.body(x, e, it.Body) && good && ok
@@ -131,12 +132,12 @@ func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 		filters = append(filters, a)
 		return true
 	}
-	if containsCrosses(w) {
+	if ast.HasCrosses(w) {
 		if !split(w, true) {
 			return false
 		}
 		for _, f := range filters {
-			if containsCrosses(f) {
+			if ast.HasCrosses(f) {
 				c.errorf(CodeCondition, f.Pos(), "`crosses` is joined to other conditions by `and` only; write a "+
 					"second event")
 				return false
@@ -224,18 +225,6 @@ func (c *checker) scalarCondition(e *model.Event, v model.Expr) bool {
 		return false
 	}
 	return true
-}
-
-func containsCrosses(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.Paren:
-		return containsCrosses(e.X)
-	case *ast.Unary:
-		return containsCrosses(e.X)
-	case *ast.Binary:
-		return e.Op == ast.Crosses || containsCrosses(e.X) || containsCrosses(e.Y)
-	}
-	return false
 }
 
 // timeUnit checks that a time has the unit of the time.

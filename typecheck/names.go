@@ -78,6 +78,25 @@ type entity struct {
 	home   *module // the file that declares it; nil for the model itself
 }
 
+// entered declares a global name with its doc. Where that was reported, it returns an entity that nobody finds.
+func entered(c *checker, id ast.Ident, kind entityKind, doc string) *entity {
+	e := c.declare(id, kind)
+	if e == nil {
+		return &entity{}
+	}
+	e.doc = doc
+	return e
+}
+
+// listed is entered for an item that is one of a list, unless its name was reported.
+func listed[T any](c *checker, id ast.Ident, kind entityKind, doc string, list *[]T, item T) *entity {
+	e := entered(c, id, kind, doc)
+	if e.name != "" {
+		*list = append(*list, item)
+	}
+	return e
+}
+
 // collect declares the names of the file and sorts its items by kind.
 func (c *checker) collect() {
 	var imports []*ast.Import
@@ -98,9 +117,7 @@ func (c *checker) collect() {
 		case *ast.UnitDecl:
 			c.declareUnit(it)
 		case *ast.Time:
-			if e := c.declare(it.Name, timeName); e != nil {
-				e.time, e.doc = it, it.Doc
-			}
+			entered(c, it.Name, timeName, it.Doc).time = it
 		case *ast.Decl:
 			for _, v := range it.Vars {
 				kind := [...]entityKind{constName, paramName, stateName, algName, discreteName, paramName}[it.Kind]
@@ -110,23 +127,18 @@ func (c *checker) collect() {
 				}
 			}
 		case *ast.Control:
-			if e := c.declare(it.Var.Name, controlName); e != nil {
-				e.variable, e.control, e.doc = it.Var, it, it.Var.Doc
-			}
+			e := entered(c, it.Var.Name, controlName, it.Var.Doc)
+			e.variable, e.control = it.Var, it
 		case *ast.Let:
 			c.collectLet(it)
 		case *ast.Report:
 			c.reports = append(c.reports, it)
 		case *ast.Fn:
-			if e := c.declare(it.Name, fnName); e != nil {
-				e.fn, e.doc = it, it.Doc
-			}
+			entered(c, it.Name, fnName, it.Doc).fn = it
 		case *ast.Event:
 			c.events = append(c.events, it)
 			if it.Name != nil {
-				if e := c.declare(*it.Name, eventName); e != nil {
-					e.doc = it.Doc
-				}
+				entered(c, *it.Name, eventName, it.Doc)
 			}
 		case *ast.Reaction:
 			c.reactions = append(c.reactions, it)
@@ -134,29 +146,15 @@ func (c *checker) collect() {
 		case *ast.Equilibrate:
 			c.equilibrate(it)
 		case *ast.Experiment:
-			if e := c.declare(it.Name, experimentName); e != nil {
-				e.doc = it.Doc
-				c.experiments = append(c.experiments, it)
-			}
+			listed(c, it.Name, experimentName, it.Doc, &c.experiments, it)
 		case *ast.Data:
-			if e := c.declare(it.Name, dataName); e != nil {
-				e.data, e.doc = it, it.Doc
-			}
+			entered(c, it.Name, dataName, it.Doc).data = it
 		case *ast.Observe:
-			if e := c.declare(it.Name, observeName); e != nil {
-				e.observe, e.doc = it, it.Doc
-				c.observes = append(c.observes, it)
-			}
+			listed(c, it.Name, observeName, it.Doc, &c.observes, it).observe = it
 		case *ast.Objective:
-			if e := c.declare(it.Target.Name, objectiveName); e != nil {
-				e.doc = it.Doc
-				c.objectives = append(c.objectives, it)
-			}
+			listed(c, it.Target.Name, objectiveName, it.Doc, &c.objectives, item)
 		case *ast.Constraint:
-			if e := c.declare(it.Name, constraintName); e != nil {
-				e.doc = it.Doc
-				c.objectives = append(c.objectives, it)
-			}
+			listed(c, it.Name, constraintName, it.Doc, &c.objectives, item)
 		case *ast.Invariant:
 			c.invariants = append(c.invariants, it)
 		case *ast.Assert:

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -73,7 +74,8 @@ func (c *checker) checkEquilibration() {
 		return
 	}
 	e := &model.Event{
-		Name: "equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.Inf(1), Settles: true,
+		Name: "equilibrate", Span: it.Span, Trigger: model.Trigger{Times: []model.Expr{c.model.From}},
+		Policy: policy.Policy{Priority: math.Inf(1)}, Settles: true,
 	}
 	c.body(context{place: placeEvent}, e, it.Body)
 	for _, a := range it.Body {
@@ -102,9 +104,8 @@ func (c *checker) checkEquilibration() {
 		c.timeUnit("the period", e.Period)
 	}
 	c.resumed = &model.Event{
-		Name: "after equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.MaxFloat64,
-		Hidden:  true,
-		Resumes: true,
+		Name: "after equilibrate", Span: it.Span, Trigger: model.Trigger{Times: []model.Expr{c.model.From}},
+		Policy: policy.Policy{Priority: math.MaxFloat64}, Hidden: true, Resumes: true,
 	}
 	for _, g := range c.order {
 		if g.held != nil {
@@ -120,7 +121,9 @@ func (c *checker) checkEquilibration() {
 // afterwards returns the event of the steady state after the end of the run.
 func (c *checker) afterwards(at source.Span) *model.Event {
 	if c.settled == nil {
-		c.settled = &model.Event{Name: "steady state", Span: at, Hidden: true, Settles: true, After: true}
+		c.settled = &model.Event{
+			Name: "steady state", Span: at, Trigger: model.Trigger{After: true}, Hidden: true, Settles: true,
+		}
 		c.model.Events = append(c.model.Events, c.settled)
 	}
 	return c.settled

@@ -27,7 +27,7 @@ func main() {
 }
 
 // garbage is how much of it may wait for a collection, where memory is not short.
-const garbage = 128 << 20
+const garbage = 64 << 20
 
 // collectLater lets the first collection of garbage wait for 32 MB, rather than 4: most commands are done before. Later
 // ones wait until there is as much garbage as there is anything else, as always, or as much as may wait: half of the

@@ -11,72 +11,12 @@ func (l *layout) group(i int, item Item) {
 	if first, last := l.lines.Span(l.file, item); first != last {
 		return
 	}
-	class := l.file.Tokens[i].Text
-	// start puts a cell at the token that begins back tokens before offset off.
-	start := func(n Node, back, slot, gap int) {
-		j := l.tokenAt(i, n.Pos().Start) - back
-		if j > i {
-			l.cells[l.file.Tokens[j].Start] = cell{slot: slot, gap: gap}
-		}
-	}
-	alone := true
-	value := func(u *Unit, e Expr) {
-		if u != nil {
-			start(u, 1, 1, 1)
-		}
-		if e != nil {
-			start(e, 1, 2, 1)
-		}
-		if n, ok := e.(*Number); ok && n.Unit != nil && alone {
-			start(n.Unit, 0, 3, 1)
-		}
-	}
-	switch n := item.(type) {
-	case *Decl:
-		v := n.Vars[0]
-		alone = len(n.Vars) == 1
-		value(v.Unit, v.Value)
-		if !alone {
-			break
-		}
-		if v.Lo != nil {
-			start(v.Lo, 2, 4, 2)
-		}
-		if v.Prior != nil {
-			start(v.Prior, 1, 5, 2)
-		}
-	case *Let:
-		value(n.Unit, n.Value)
-	case *Objective:
-		value(n.Unit, n.Value)
-	case *Equation:
-		class = "'"
-		value(nil, n.Value)
-	case *Constraint:
-		start(n.Cond, 1, 1, 0)
-	case *Settings, *Experiment:
-		if _, ok := n.(*Settings); ok {
-			class = "settings"
-		}
-		for j := i; j < len(l.file.Tokens); j++ {
-			if l.is(j, "{") {
-				l.cells[l.file.Tokens[j].Start] = cell{slot: 1, gap: 1}
-				break
-			}
-		}
-	case *Reaction:
-		l.cells[l.file.Tokens[i+2].Start] = cell{slot: 1}
-		for j := i; j < len(l.file.Tokens); j++ {
-			if l.is(j, "->") || l.is(j, "<->") {
-				l.cells[l.file.Tokens[j].Start] = cell{slot: 2, gap: 1}
-				break
-			}
-		}
-		start(n.Rate, 1, 3, 2)
-	default:
+	f := item.form()
+	if f.class == "" {
 		return
 	}
-	l.out[len(l.out)-1].class = class
+	l.out[len(l.out)-1].class = f.class
+	l.cellsOf(i, item.Pos(), f.parts, slots)
 }
 
 // setting notes that the line starts with a setting, so that the columns of a
@@ -95,14 +35,6 @@ func (l *layout) setting(i int) {
 func (l *layout) columnIn(off int) int {
 	from := l.lineStart(off)
 	return l.column(from) + utf8.RuneCountInString(l.file.Source.Text()[from:off])
-}
-
-// tokenAt returns the index of the token at offset off, looking from token i.
-func (l *layout) tokenAt(i, off int) int {
-	for i < len(l.file.Tokens) && l.file.Tokens[i].Start < off {
-		i++
-	}
-	return i
 }
 
 // align widens the gaps of cells and comments so that they stand below each
@@ -152,7 +84,6 @@ func alignCells(lines []*line) {
 	for i, n := range lines {
 		ends[i], next[i] = utf8.RuneCountInString(n.cells[0].text.String()), 1
 	}
-	const slots = 5
 	for slot := 1; slot <= slots; slot++ {
 		column := 0
 		for i, n := range lines {

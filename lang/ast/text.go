@@ -27,7 +27,7 @@ func UnitString(u *Unit) string {
 // ItemString returns an item as it would be written, on one line.
 func ItemString(item Item) string {
 	var t text
-	t.item(item)
+	t.form(item.form())
 	return t.String()
 }
 
@@ -293,8 +293,21 @@ func (t *text) bounds(lo, step, hi Expr) {
 func (t *text) binders(list []Binder) {
 	for i := range list {
 		t.put([2]string{" for ", ", "}[min(i, 1)])
-		t.ident(list[i].Name)
-		t.put(" in ")
-		t.bounds(list[i].Lo, list[i].Step, list[i].Hi)
+		t.binder(&list[i])
 	}
+}
+
+func (t *text) binder(n *Binder) {
+	t.ident(n.Name)
+	t.put(" in ")
+	t.bounds(n.Lo, n.Step, n.Hi)
+}
+
+func (t *text) lvalue(v *LValue) {
+	if v.Of != nil {
+		t.expr(v.Of, 0)
+		t.put(".")
+	}
+	t.ident(v.Name)
+	t.subs(v.Subs)
 }

@@ -5,7 +5,7 @@ package keys
 type Fit struct {
 	Objective string // of minimize or maximize; "": the choice is open
 	Maximize  bool
-	// Algorithm is "auto", "trust", "lbfgsb", "sqp" or "adam".
+	// Algorithm is "auto", "trust", "lbfgsb", "sqp", "adam" or "saem".
 	Algorithm string `key:"fit.algorithm"`
 	// Rate, Batch, Epochs and Decay are those of adam; 0 where nothing is said.
 	Rate   float64 `key:"fit.rate"`
@@ -64,11 +64,14 @@ var fit = Block{
 			Doc: "the params and initial values of `over` that are searched on a logarithmic scale, or `all`",
 		},
 		{
-			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam"}, Default: "auto",
+			Key: "algorithm", Kind: Word, Default: "auto",
+			Words: []string{"auto", "trust", "lbfgsb", "sqp", "adam", "saem"},
 			Doc: "`auto`, the default, takes `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
 				"Newton's method in a trust region) and for other objectives of up to 30 numbers (with exact " +
 				"second derivatives), and `lbfgsb` for more. `adam` is for the weights of networks: many small " +
-				"steps along gradients of all data or of batches, and then `auto`",
+				"steps along gradients of all data or of batches, and then `auto`. `saem` is for random effects: " +
+				"stochastic approximation EM, and then `auto` on the integral by `imp` or `agq`; " +
+				"docs/populations.md",
 		},
 		{
 			Key: "rate", Kind: Number, Range: positive,

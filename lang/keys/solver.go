@@ -144,7 +144,8 @@ var solver = Block{
 			Key: "marginal", Words: []string{"laplace", "focei", "foce", "fo", "agq", "imp"}, Default: "laplace",
 			Doc: "how nll() integrates over random effects: `laplace`, the default, `focei`, `foce`, `fo`, " +
 				"`agq(n = 5)` (Gauss–Hermite quadrature with n nodes for each random effect) or `imp(n = 1000, " +
-				"seed = 1)` (importance sampling); docs/populations.md",
+				"seed = 1)` (importance sampling); all but `fo` take `starts = 64`, and look for more modes; " +
+				"docs/populations.md",
 		},
 		{
 			Key: "linear", Kind: Word, Default: "auto",

@@ -130,7 +130,7 @@ func literal(s *Symbol) string {
 func (d *dumper) event(e *Event) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "event %s", e.Name)
-	if e.Crossing != nil {
+	if e.Kind() == ByCrossing {
 		fmt.Fprintf(&b, " when %s crosses 0%s", d.expr(e.Crossing), map[int8]string{1: " up", -1: " down"}[e.Way])
 		if e.When != nil {
 			fmt.Fprintf(&b, " and %s", d.expr(e.When))
@@ -410,11 +410,7 @@ func (d *dumper) functional(e *Functional) string {
 	if e.Nth > 0 {
 		args = append(args, "nth = "+strconv.Itoa(e.Nth))
 	}
-	name := [...]string{
-		Final: "final", Initial: "initial", Integral: "integral", SumAt: "sum_at", AtEvent: "at_event",
-		EventTime: "event_time", Steady: "steady", MaxOver: "max_over",
-	}[e.Kind]
-	return name + "(" + strings.Join(args, ", ") + ")"
+	return e.Kind.Facts().Name + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (d *dumper) subs(subs []Sub) string {

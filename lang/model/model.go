@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/types"
@@ -323,21 +324,6 @@ type Piece struct {
 	Span    source.Span
 }
 
-// FunctionalKind is the kind of a Functional.
-type FunctionalKind uint8
-
-// The functionals.
-const (
-	Final FunctionalKind = iota
-	Initial
-	Integral
-	SumAt
-	AtEvent
-	EventTime
-	Steady // at an Event that settles
-	MaxOver
-)
-
 // Table is a data table: columns of numbers of equal length.
 type Table struct {
 	Name    string
@@ -357,10 +343,31 @@ func (t *Table) Row(i int) int {
 
 // Event is an event with its elements (the values of Indices, row-major).
 type Event struct {
-	Name     string // "event@12" when unnamed
-	Span     source.Span
-	Indices  []*Index
-	When     Expr // a scalar condition of the element; nil for an explicit event
+	Name    string // "event@12" when unnamed
+	Span    source.Span
+	Indices []*Index
+	Trigger
+	policy.Policy
+	Rank Expr   // the priority, where it is not a number; otherwise nil
+	If   *Event // of a Transient event: whose condition must go on to hold
+	// An event with a delay is two events and more; see delays.go. Both that which triggers Execution and the execution
+	// have slots. Times of the execution, which is Pending, are those of its slots.
+	Slot      *Index
+	Execution *Event
+	Pending   bool
+	Hidden    bool // not the event that the model declares
+	// Settles tells that the body ends with the steady state that the run would lead to.
+	Settles bool
+	Period  Expr // of the steady state; nil where it is a state at rest
+	Resumes bool // the run proper begins with what it leaves
+	Stop    bool
+	Body    []*Assign // all at once, from left limits
+	Doc     string
+}
+
+// Trigger says when an event happens, in one of five ways.
+type Trigger struct {
+	When     Expr // a scalar condition of the element becomes true
 	Crossing Expr // for `crosses`: the real whose sign change is the root; When is then the filter, which may be nil
 	Way      int8 // for `crosses`: 1 for up, -1 for down, 0 for either
 	// Times are the explicit times: scalars of the element, or vectors without Indices (an event
@@ -369,37 +376,45 @@ type Event struct {
 	Every    Expr // the period; From, To and Count may be nil
 	From, To Expr
 	Count    Expr
-	Priority float64
-	Rank     Expr // the priority, where it is not a number; otherwise nil
-	Once     bool
-	Start    bool    // fires at the start, too, if its condition holds there
-	Tol      float64 // how far in time the root may be missed; 0 for the last digit
-	// Transient tells that a firing does not happen if, while it waits for others at the same time, the condition of
-	// event If ceases to hold.
-	Transient bool
-	If        *Event
-	// An event with a delay is two events and more; see delays.go. Both that which triggers Execution and the execution
-	// have slots. Times of the execution, which is Pending, are those of its slots.
-	Slot      *Index
-	Execution *Event
-	Pending   bool
-	Hidden    bool // not the event that the model declares
-	// Settles tells that the body ends with the steady state that the run would lead to; After, that it is executed
-	// after the end of the run, for what reads it there, and at no time.
-	Settles, After bool
-	Period         Expr // of the steady state; nil where it is a state at rest
-	Resumes        bool // the run proper begins with what it leaves
-	Stop           bool
-	Body           []*Assign // all at once, from left limits
-	Doc            string
+	After    bool // it is executed after the end of the run, for what reads it there, and at no time
 }
 
-// At returns what an explicit event's times are made of.
-func (e *Event) At() []Expr {
-	if e.Every == nil {
-		return slices.Clone(e.Times)
+// TriggerKind is a way in which events are triggered.
+type TriggerKind uint8
+
+// The kinds of trigger.
+const (
+	AtTimes TriggerKind = iota
+	ByCondition
+	ByCrossing
+	Periodic
+	AfterRun
+)
+
+// Kind returns how the event is triggered.
+func (t *Trigger) Kind() TriggerKind {
+	switch {
+	case t.After:
+		return AfterRun
+	case t.Crossing != nil:
+		return ByCrossing
+	case t.When != nil:
+		return ByCondition
+	case t.Every != nil:
+		return Periodic
 	}
-	return append([]Expr{e.Every, e.From}, e.Times...)
+	return AtTimes
+}
+
+// Guarded reports whether the event happens at a root, which the run has to find.
+func (t *Trigger) Guarded() bool { return t.When != nil || t.Crossing != nil }
+
+// At returns what an explicit event's times are made of.
+func (t *Trigger) At() []Expr {
+	if t.Every == nil {
+		return slices.Clone(t.Times)
+	}
+	return append([]Expr{t.Every, t.From}, t.Times...)
 }
 
 // Axes returns the indices of the event and, behind them, its slot.
@@ -408,6 +423,18 @@ func (e *Event) Axes() []*Index {
 		return e.Indices
 	}
 	return append(e.Indices[:len(e.Indices):len(e.Indices)], e.Slot)
+}
+
+// Slotted returns the type of values of type t that each slot of each element of the event holds, with more axes
+// before those of t.
+func (e *Event) Slotted(t types.Type, more ...int) types.Type {
+	t.Kind = types.Real
+	shape := types.Shape{}
+	for _, ix := range e.Axes() {
+		shape = append(shape, ix.Count)
+	}
+	t.Shape = append(append(shape, more...), t.Shape...)
+	return t
 }
 
 // Assign sets the elements Subs of Target to Value, for all values of Indices in addition to those

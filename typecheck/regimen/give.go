@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -186,7 +187,7 @@ func (g *giver) rank(i int) float64 { return 1 + float64(g.course.Last-i) }
 func (g *giver) event(name string, d *Rows, times model.Expr, rank model.Expr, body []*model.Assign) {
 	e := &model.Event{
 		Name: model.OfDoses + g.table.Name + "." + name, Span: g.at(), Indices: []*model.Index{d.Index},
-		Times: []model.Expr{times}, Priority: 1, Body: body,
+		Trigger: model.Trigger{Times: []model.Expr{times}}, Policy: policy.Policy{Priority: 1}, Body: body,
 	}
 	for n := 2; slices.ContainsFunc(g.model.Events, func(o *model.Event) bool { return o.Name == e.Name }); n++ {
 		e.Name = fmt.Sprintf(model.OfDoses+"%s.%s.%d", g.table.Name, name, n)
@@ -410,8 +411,8 @@ func (g *giver) resets() {
 	if g.first == nil {
 		begin := &model.Event{
 			Name: model.OfDoses + g.table.Name + ".begin", Span: g.at(), Hidden: true,
-			Times:    []model.Expr{g.model.From},
-			Priority: terms.BeforeOthers / 2,
+			Trigger: model.Trigger{Times: []model.Expr{g.model.From}},
+			Policy:  policy.Policy{Priority: terms.BeforeOthers / 2},
 		}
 		g.keepFirst(begin)
 		g.model.Events = append(g.model.Events, begin)

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -190,7 +191,8 @@ func (g *giver) occasion(o *Occasions, rows []bool) {
 	d := g.elements(first)
 	g.model.Events = append(g.model.Events, &model.Event{
 		Name: model.OfDoses + g.table.Name + "." + o.Param.Name, Span: o.At, Indices: []*model.Index{d.Index},
-		Hidden: true, Times: []model.Expr{g.given(d, "occasion", when, g.unitOfTime())},
-		Priority: math.MaxFloat64 / 2, Body: []*model.Assign{g.inRun(g.set(o.Held, o.among(g, d)))},
+		Hidden: true, Trigger: model.Trigger{Times: []model.Expr{g.given(d, "occasion", when, g.unitOfTime())}},
+		Policy: policy.Policy{Priority: math.MaxFloat64 / 2},
+		Body:   []*model.Assign{g.inRun(g.set(o.Held, o.among(g, d)))},
 	})
 }

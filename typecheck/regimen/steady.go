@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -206,15 +207,15 @@ func (g *giver) within(x model.Expr, period float64) model.Expr {
 // settle makes the events that find the steady states and that begin the run with them.
 func (g *giver) settle(list []*steadyRecord, direct bool, period float64) {
 	e := &model.Event{
-		Name: g.table.Name + ".steady", Span: g.at(), Times: []model.Expr{g.model.From}, Priority: math.Inf(1),
-		Settles: true,
+		Name: g.table.Name + ".steady", Span: g.at(), Trigger: model.Trigger{Times: []model.Expr{g.model.From}},
+		Policy: policy.Policy{Priority: math.Inf(1)}, Settles: true,
 	}
 	if period > 0 {
 		e.Period = terms.Number(period, g.unitOfTime(), g.at())
 	}
 	after := &model.Event{
-		Name: g.table.Name + ".after", Span: g.at(), Times: []model.Expr{g.model.From}, Hidden: true,
-		Priority: math.MaxFloat64, Resumes: true,
+		Name: g.table.Name + ".after", Span: g.at(), Trigger: model.Trigger{Times: []model.Expr{g.model.From}},
+		Policy: policy.Policy{Priority: math.MaxFloat64}, Hidden: true, Resumes: true,
 	}
 	one := func(x float64) model.Expr { return terms.Number(x, units.One, g.at()) }
 	e.Body = append(e.Body, g.set(g.life, one(whileSteady)))

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/typecheck/terms"
@@ -128,7 +129,8 @@ func Keep(c Checker, t *Table, tied []int, at []bool) *Early {
 	d := g.elements(rows)
 	keep := &model.Event{
 		Name: model.OfDoses + t.Name + ".before", Span: t.At, Indices: []*model.Index{d.Index}, Hidden: true,
-		Times: []model.Expr{g.given(d, "before", when, g.unitOfTime())}, Priority: math.MaxFloat64 / 4,
+		Trigger: model.Trigger{Times: []model.Expr{g.given(d, "before", when, g.unitOfTime())}},
+		Policy:  policy.Policy{Priority: math.MaxFloat64 / 4},
 	}
 	g.model.Events = append(g.model.Events, keep)
 	e.from, e.kept = []*model.Event{keep}, []map[*model.Symbol]*model.Symbol{{}}

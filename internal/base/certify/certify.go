@@ -104,6 +104,9 @@ var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
 // point is no minimum by that alone, and the gain is a lower bound.
 const manyVariables, clearly = 150, 1e3
 
+// rounding is the part of the scale of a linear program that its slopes are not certain to.
+const rounding = 0x1p-38
+
 // gain returns the largest gain, the step that has it and the radius of that.
 func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 	plain := p.curves
@@ -128,9 +131,10 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 		}
 		d := p.whole(s.X, r)
 		take(d)
-		// What is missing: the program was not solved to its end.
-		if missing := float64(math.Max(s.Value-s.Bound, 0) * scale); missing > gain {
-			gain, radius, step = missing, r, d
+		// What is missing: the program was not solved to its end. Rounding leaves slopes that curvature, where it is
+		// known, makes nothing of.
+		if missing := math.Max(s.Value-s.Bound, 0); missing*scale > gain && (p.curves == nil || missing > rounding) {
+			gain, radius, step = float64(missing*scale), r, d
 		}
 		if p.curves != nil && !(len(p.X) > manyVariables && gain > float64(clearly*p.Enough*p.Size)) {
 			p.solved++

@@ -20,26 +20,33 @@ type scaled struct {
 	share   float64     // of the draws that is effective
 	drivers []int       // that s is of
 	d       float64
-	m       []float64 // a constant, then a number for each coordinate
-	s       []float64 // a constant, then a number for each driver
+	m       []float64  // a constant, then a number for each coordinate
+	s       []float64  // a constant, then a number for each driver
+	left    []residual // of the draws, by the numbers of the last fits
 }
 
-// residual returns y and m of a draw, and s.
-func (f *scaled) residual(d int) (y, m, s float64) {
-	m, s = f.m[0], f.s[0]
-	for j, by := range f.m[1:] {
-		m += float64(by * f.v[j][d])
-	}
-	for k, j := range f.drivers {
-		s += float64(f.s[k+1] * f.v[j][d])
-	}
-	return float64((f.x[d]-f.d)*elem.Exp(-s)) - m, m, s
-}
+// residual is what is left of a draw: y, m and exp(-s).
+type residual struct{ y, m, narrow float64 }
 
-// fits is the logarithm of the likelihood of the effective draws.
+// fits is the logarithm of the likelihood of the effective draws. It finds what is left of them.
 func (f *scaled) fits() (l float64) {
+	if f.left == nil {
+		f.left = make([]residual, len(f.x))
+	}
+	last, narrow := math.NaN(), 0.0
 	for d := range f.x {
-		y, _, s := f.residual(d)
+		m, s := f.m[0], f.s[0]
+		for j, by := range f.m[1:] {
+			m += float64(by * f.v[j][d])
+		}
+		for k, j := range f.drivers {
+			s += float64(f.s[k+1] * f.v[j][d])
+		}
+		if s != last {
+			last, narrow = s, elem.Exp(-s)
+		}
+		y := float64((f.x[d]-f.d)*narrow) - m
+		f.left[d] = residual{y, m, narrow}
 		l -= float64(y*y/2) + s
 	}
 	return float64(l * f.share)
@@ -50,38 +57,29 @@ func (f *scaled) fit() float64 {
 	const rounds, ridge, enough = 40, 0.5, 1e-3
 	n, w := 1+len(f.m), len(f.s)
 	all := n + w
-	a, b, row := make([]float64, all*all), make([]float64, all), make([]float64, all)
+	a, b, row, at := make([]float64, all*all), make([]float64, all), make([]float64, all), make([]float64, w)
 	now := f.fits()
 	for range rounds {
 		clear(a)
 		clear(b)
 		for d := range f.x {
-			y, m, s := f.residual(d)
-			row[0], row[1] = elem.Exp(-s), 1
+			r := &f.left[d]
+			row[0], row[1] = r.narrow, 1
 			for j := range f.v {
 				row[2+j] = f.v[j][d]
 			}
-			row[n] = y + m
+			at[0], row[n] = 1, r.y+r.m
 			for k, j := range f.drivers {
-				row[n+1+k] = float64((y + m) * f.v[j][d])
+				at[1+k] = f.v[j][d]
+				row[n+1+k] = float64(row[n] * at[1+k])
 			}
-			for i := range all {
-				b[i] += float64(y * row[i])
-				for j := range i + 1 {
-					a[i*all+j] += float64(row[i] * row[j])
-				}
+			for i, x := range row {
+				b[i] += float64(r.y * x)
+				products(a[i*all:i*all+i+1], row, x)
 			}
-			at := func(k int) float64 {
-				if k == 0 {
-					return 1
-				}
-				return f.v[f.drivers[k-1]][d]
-			}
-			for i := range w {
-				b[n+i] -= at(i)
-				for j := range i + 1 {
-					a[(n+i)*all+n+j] += float64(at(i) * at(j))
-				}
+			for i, x := range at {
+				b[n+i] -= x
+				products(a[(n+i)*all+n:(n+i)*all+n+i+1], at, x)
 			}
 		}
 		for i := range all {
@@ -101,6 +99,7 @@ func (f *scaled) fit() float64 {
 		}
 		if !(now > begun) {
 			f.set(before, b, 0)
+			f.fits()
 			return begun
 		}
 		if now-begun < enough {
@@ -108,6 +107,14 @@ func (f *scaled) fit() float64 {
 		}
 	}
 	return now
+}
+
+// products adds x times the first numbers of row to a.
+func products(a, row []float64, x float64) {
+	row = row[:len(a)]
+	for j := range a {
+		a[j] += float64(x * row[j])
+	}
 }
 
 func (f *scaled) numbers() []float64 { return slices.Concat([]float64{f.d}, f.m, f.s) }
@@ -137,7 +144,7 @@ func (f *scaled) grow(least float64) float64 {
 			}
 			with, square := 0.0, 0.0
 			for d := range f.x {
-				y, m, _ := f.residual(d)
+				y, m := f.left[d].y, f.left[d].m
 				with += float64((float64(y*(y+m)) - 1) * f.v[a][d])
 				t := float64((y + m) * f.v[a][d])
 				square += float64(t*t) + float64(f.v[a][d]*f.v[a][d])
@@ -167,6 +174,7 @@ func (f *scaled) grow(least float64) float64 {
 			break
 		}
 		f.set(good, good, 0)
+		f.fits()
 		now = then
 	}
 	if len(f.drivers) == 0 {

@@ -92,7 +92,7 @@ func Perturb(v, size []float64, by float64, count uint64) {
 
 func ofChains(s *[4]float64) float64 { return (s[0] + s[2]) + (s[1] + s[3]) }
 
-func greatest(m *[4]float64) float64 { return max(m[0], m[1], m[2], m[3]) }
+func greatest(m *[4]float64) float64 { return greater(greater(m[0], m[1]), greater(m[2], m[3])) } // of numbers
 
 // greater is max, which takes several times as long, for what is a number. Where a is none it returns b.
 func greater(a, b float64) float64 {

@@ -579,6 +579,11 @@ func tolerable(size *float64, per *float64, y *float64, f *float64, h float64, r
 //go:noescape
 func perturb(v *float64, size *float64, by float64, seeds *uint64, n int)
 
+// control is Control of n elements, a multiple of four.
+//
+//go:noescape
+func control(factor *float64, e *float64, err *float64, beta *float64, last *float64, before *float64, beta2 float64, beta3 float64, safe float64, k float64, n int)
+
 // combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.
 //
 //go:noescape

@@ -30,12 +30,15 @@ func combine(out, base *float64, h float64, c *float64, row *int, terms int, k *
 	panic(noKernels)
 }
 
-func normV(square, most, e, y0, y1, abs *float64, rel float64, n int) int     { panic(noKernels) }
-func normS(square, most, e, y0, y1, abs *float64, rel float64, n int) int     { panic(noKernels) }
-func turn(dot, square, most, v, k, f, per *float64, by float64, n int)        { panic(noKernels) }
-func measure(square, most, v, per *float64, n int)                            { panic(noKernels) }
-func tolerable(size, per, y, f *float64, h, rel, abs float64, n int)          { panic(noKernels) }
-func perturb(v, size *float64, by float64, seeds *uint64, n int)              { panic(noKernels) }
+func normV(square, most, e, y0, y1, abs *float64, rel float64, n int) int { panic(noKernels) }
+func normS(square, most, e, y0, y1, abs *float64, rel float64, n int) int { panic(noKernels) }
+func turn(dot, square, most, v, k, f, per *float64, by float64, n int)    { panic(noKernels) }
+func measure(square, most, v, per *float64, n int)                        { panic(noKernels) }
+func tolerable(size, per, y, f *float64, h, rel, abs float64, n int)      { panic(noKernels) }
+func perturb(v, size *float64, by float64, seeds *uint64, n int)          { panic(noKernels) }
+func control(factor, e, err, beta, last, before *float64, beta2, beta3, safe, k float64, n int) {
+	panic(noKernels)
+}
 func laneProduct8(y, a, z *float64, rows, inner, ys, as, zs, from int)        { panic(noKernels) }
 func laneProduct4(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int) { panic(noKernels) }
 func rankUpdate1(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {

@@ -1,9 +1,11 @@
-// Package spd writes symmetric positive definite matrices by numbers without bounds: the logarithms of the diagonal of
-// the Cholesky factor, and its elements below that. A search over these comes upon no other matrices.
+// Package spd writes symmetric positive definite matrices by numbers without bounds: the logarithms of the standard
+// deviations, and the elements below the diagonal of the Cholesky factor, divided by that of their row. A search over
+// these comes upon no other matrices. A variance is a function of one number alone, so it can have bounds, or be held.
 //
 // Elements that are zero stay zero. In a row of the factor, an element below the diagonal is free where that of the
 // matrix is not zero; otherwise it follows from those before it. Every positive definite matrix with these zeros has
-// one such row of numbers. Reference: Pinheiro and Bates, Stat Comput 6:289 (1996).
+// one such row of numbers. Reference: Pinheiro and Bates, Stat Comput 6:289 (1996), who have the logarithm of the
+// diagonal of the factor in place of that of the standard deviations.
 package spd
 
 import (
@@ -13,18 +15,17 @@ import (
 	"odes.dev/odes/internal/base/elem"
 )
 
-// Pattern says which elements of a matrix are not zero, and in which units its numbers are.
+// Pattern says which elements of a matrix are not zero.
 type Pattern struct {
 	N      int
 	row    []int // of each number: its element of the lower triangle, by rows
 	column []int
-	at     []int     // [N][N]: the number of an element; -1 for none
-	unit   []float64 // [N]: sizes by which elements of rows of the factor are divided
+	at     []int // [N][N]: the number of an element; -1 for none
 }
 
 // New returns the pattern of a symmetric positive definite matrix.
 func New(n int, w []float64) (*Pattern, error) {
-	p := &Pattern{N: n, at: make([]int, n*n), unit: make([]float64, n)}
+	p := &Pattern{N: n, at: make([]int, n*n)}
 	for i := range n {
 		for j := range n {
 			p.at[i*n+j] = -1
@@ -37,7 +38,6 @@ func New(n int, w []float64) (*Pattern, error) {
 				p.row, p.column = append(p.row, i), append(p.column, j)
 			}
 		}
-		p.unit[i] = math.Sqrt(w[i*n+i])
 	}
 	if p.Of(w) == nil {
 		return nil, fmt.Errorf("it is not positive definite")
@@ -51,6 +51,17 @@ func (p *Pattern) Size() int { return len(p.row) }
 // Element is where number k belongs to, in the lower triangle.
 func (p *Pattern) Element(k int) (row, column int) { return p.row[k], p.column[k] }
 
+// Alone reports whether a correlation is that of number k alone, which then is r/√(1 − r²) of it: where nothing else is
+// in its row of the factor, nor in the row of its column.
+func (p *Pattern) Alone(k int) bool {
+	for j := range p.row {
+		if j != k && p.row[j] != p.column[j] && (p.row[j] == p.row[k] || p.row[j] == p.column[k]) {
+			return false
+		}
+	}
+	return p.row[k] != p.column[k]
+}
+
 // Of returns the numbers of a matrix; nil where it is not positive definite.
 func (p *Pattern) Of(w []float64) []float64 {
 	n := p.N
@@ -63,16 +74,18 @@ func (p *Pattern) Of(w []float64) []float64 {
 			}
 			if i != j {
 				c[i*n+j] = s / c[j*n+j]
-				if k := p.at[i*n+j]; k >= 0 {
-					x[k] = c[i*n+j] / p.unit[i]
-				}
 				continue
 			}
 			if !(s > 0) || math.IsInf(s, 1) {
 				return nil
 			}
 			c[i*n+i] = math.Sqrt(s)
-			x[p.at[i*n+i]] = elem.Log(c[i*n+i])
+			x[p.at[i*n+i]] = elem.Log(math.Sqrt(w[i*n+i]))
+			for l := range i {
+				if k := p.at[i*n+l]; k >= 0 {
+					x[k] = c[i*n+l] / c[i*n+i]
+				}
+			}
 		}
 	}
 	return x
@@ -123,25 +136,45 @@ func (j *jet) over(a *jet) {
 	*j = out
 }
 
+// norm makes j, which is a sum of squares, 1/√j.
+func (j *jet) norm() {
+	n := len(j.g)
+	v := 1 / math.Sqrt(j.v)
+	first, second := float64(-0.5*v)/j.v, float64(0.75*v)/(j.v*j.v)
+	for i := range n {
+		for k := range n {
+			j.h[i*n+k] = float64(first*j.h[i*n+k]) + float64(second*j.g[i]*j.g[k])
+		}
+	}
+	for i := range n {
+		j.g[i] *= first
+	}
+	j.v = v
+}
+
 // expand makes the matrix, with derivatives by n of the numbers: all or none.
 func (p *Pattern) expand(x []float64, n int) (w, slopes, curves []float64) {
 	m := p.N
 	fresh := func() jet { return jet{g: make([]float64, n), h: make([]float64, n*n)} }
-	c := make([]jet, m*m)
+	c := make([]jet, m*m) // the factor of the correlations, whose rows have length 1
+	sd := make([]jet, m)
 	for i := range m {
+		square := fresh()
 		for j := range i + 1 {
 			e := fresh()
 			k := p.at[i*m+j]
 			switch {
 			case i == j:
-				e.v = elem.Exp(x[k])
+				e.v = 1
+				sd[i] = fresh()
+				sd[i].v = elem.Exp(x[k])
 				if n > 0 {
-					e.g[k], e.h[k*n+k] = e.v, e.v
+					sd[i].g[k], sd[i].h[k*n+k] = sd[i].v, sd[i].v
 				}
 			case k >= 0:
-				e.v = float64(x[k] * p.unit[i])
+				e.v = x[k]
 				if n > 0 {
-					e.g[k] = p.unit[i]
+					e.g[k] = 1
 				}
 			default: // the element of the matrix is zero
 				for l := range j {
@@ -149,6 +182,13 @@ func (p *Pattern) expand(x []float64, n int) (w, slopes, curves []float64) {
 				}
 				e.over(&c[j*m+j])
 			}
+			c[i*m+j] = e
+			square.add(1, &e, &e)
+		}
+		square.norm()
+		for j := range i + 1 {
+			e := fresh()
+			e.add(1, &c[i*m+j], &square)
 			c[i*m+j] = e
 		}
 	}
@@ -159,9 +199,16 @@ func (p *Pattern) expand(x []float64, n int) (w, slopes, curves []float64) {
 			if p.at[i*m+j] < 0 {
 				continue
 			}
-			e := fresh()
-			for l := range j + 1 {
-				e.add(1, &c[i*m+l], &c[j*m+l])
+			e, both := fresh(), fresh()
+			both.add(1, &sd[i], &sd[j])
+			if i == j {
+				e = both
+			} else {
+				r := fresh()
+				for l := range j + 1 {
+					r.add(1, &c[i*m+l], &c[j*m+l])
+				}
+				e.add(1, &r, &both)
 			}
 			for _, at := range [2]int{i*m + j, j*m + i} {
 				w[at] = e.v

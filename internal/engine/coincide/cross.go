@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/contact"
-	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/tapec"
 )
@@ -246,7 +245,7 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 			switch {
 			case contact.Close(s.Z[k:k+1], base.Z[k:k+1]):
 				continue
-			case f.Kind == model.AtEvent || f.Kind == model.EventTime: // it may not be there at all
+			case f.Kind.Facts().Firings: // it may not be there at all
 				c.leaps[direction] = true
 				continue
 			case c.jumps[direction] == nil:
@@ -275,7 +274,7 @@ func (c *Crossing) renumbers(happened, was []int) bool {
 		times[e]--
 	}
 	return slices.ContainsFunc(c.compiled.Functionals, func(f tapec.Functional) bool {
-		if f.Kind != model.AtEvent && f.Kind != model.EventTime || f.Nth == 0 {
+		if !f.Kind.Facts().Firings || f.Nth == 0 {
 			return false
 		}
 		for e, n := range times {

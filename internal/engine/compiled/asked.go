@@ -18,7 +18,7 @@ func (m *Model) asks() (out asked) {
 	tapes := []*tape.Tape{c.Rates, c.Choose, c.Guards, c.Clocks, c.Priorities}
 	happens := make([]bool, len(c.Affects)) // in a search: by a condition of states, or after a delay
 	for i, e := range c.Model.Events {
-		happens[i] = e.When != nil || e.Crossing != nil
+		happens[i] = e.Guarded()
 	}
 	waits := false
 	for _, in := range c.InstantList {

@@ -25,7 +25,10 @@ func (x *Worker) EnterPush(dd []float64) {
 }
 
 // StartPush implements solvers.TangentSystem.
-func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) { x.w.StartPush(t0, td, yd, dd) }
+func (x *Worker) StartPush(t0 float64, td, yd, dd []float64) {
+	x.td0 = append(x.td0[:0], td...)
+	x.w.StartPush(t0, td, yd, dd)
+}
 
 // Begins implements sens.PastPusher.
 func (x *Worker) Begins(yd []float64) {
@@ -149,6 +152,7 @@ func (x *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float6
 func (x *Worker) Begin(rows [][]float64) {
 	clear(x.db)
 	clear(x.yb0)
+	clear(x.until)
 	for _, v := range x.held {
 		clear(v)
 	}
@@ -209,7 +213,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 			continue
 		}
 		clear(x.sb)
-		x.statePull(step, theta)
+		statePull(x, step, theta)
 		db := x.db
 		if from.moves {
 			db, moved = x.taub, true
@@ -244,7 +248,7 @@ func unhold(x *Worker, gap int) {
 
 // statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
 // time to x.sb.
-func (x *Worker) statePull(step int, theta float64) {
+func statePull(x *Worker, step int, theta float64) {
 	switch r := x.rec; {
 	case step < 0:
 		for i, v := range x.xb {
@@ -377,29 +381,39 @@ func leapsAt(x *Worker, t float64) (list []leap) {
 	return list
 }
 
-// difference writes f before the jumps at t minus f behind them.
-func difference(x *Worker, t float64, y []float64) []float64 {
+// difference returns f before leap k of a list at t minus f behind it. Leaps before it in the list have been made, and
+// those behind have not: each counts once where several come at one time.
+func difference(x *Worker, t float64, y []float64, list []leap, k int) []float64 {
 	z := x.w.Size()
-	var k [2][]float64
+	var f [2][]float64
 	mid, later := x.mid, x.later
-	for side := range k {
-		k[side] = make([]float64, z.N+z.Q)
-		x.mid, x.later = t, side == 1
-		x.Eval(t, y, k[side])
+	x.mid, x.later = t, false
+	if x.leapt == nil {
+		x.leapt = make([]bool, len(x.rec.delays))
 	}
+	for _, p := range list[:k] {
+		x.leapt[p.delay] = true
+	}
+	for side := range f {
+		f[side] = make([]float64, z.N+z.Q)
+		x.leapt[list[k].delay] = x.leapt[list[k].delay] || side == 1
+		x.Eval(t, y, f[side])
+	}
+	clear(x.leapt)
 	x.mid, x.later = mid, later
-	for i, v := range k[1] {
-		k[0][i] -= v
+	for i, v := range f[1] {
+		f[0][i] -= v
 	}
-	return k[0]
+	return f[0]
 }
 
 // LeapPush implements sens.PastPusher.
 func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
 	x.crossPush(t, y, td, yd, fd)
-	for _, p := range leapsAt(x, t) {
-		diff := difference(x, t, y)
+	list := leapsAt(x, t)
+	for k, p := range list {
+		diff := difference(x, t, y, list, k)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			dt := x.dd[at+j] - td[j]
@@ -435,8 +449,9 @@ func (x *Worker) Jumped(after int, td []float64) {
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
 	defer x.crossPull(t, y, yb, fb, tb)
-	for _, p := range leapsAt(x, t) {
-		diff := difference(x, t, y)
+	list := leapsAt(x, t)
+	for k, p := range list {
+		diff := difference(x, t, y, list, k)
 		at := x.rec.delays[p.delay].at * l
 		for j := range l {
 			var c float64

@@ -172,7 +172,7 @@ func locateMoving(x *Worker, i int, t float64) (step int, theta float64) {
 		if empty {
 			return ofPresent, 0
 		}
-		return r.at(region, s)
+		return r.at(region, s, &x.last[i])
 	case !x.running:
 		x.self = true
 		return x.step, (s - x.start) / r.steps[x.step].H
@@ -184,7 +184,7 @@ func locateMoving(x *Worker, i int, t float64) (step int, theta float64) {
 	if empty {
 		return ofPresent, 0
 	}
-	return r.at(region, s)
+	return r.at(region, s, &x.last[i])
 }
 
 // stepAt returns a step of the record, or that which is being made.

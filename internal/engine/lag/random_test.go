@@ -156,6 +156,13 @@ objective sum = sum_at(%s, x)
 objective squares = sum_at(%s, x^2)
 `
 
+// text writes the model.
+func (m *linear) text() string {
+	times := strings.Join(strings.Fields(fmt.Sprint(m.reads())), ", ")
+	return fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2, m.end/2,
+		times, times)
+}
+
 var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
 
 var linearObjectives = []string{"final", "half", "area", "late", "sum", "squares"}
@@ -166,10 +173,7 @@ func TestRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 59))
 	for range *models {
 		m := draw(r)
-		times := strings.Join(strings.Fields(fmt.Sprint(m.reads())), ", ")
-		written := fmt.Sprintf(text, m.end, m.a, m.b, m.c, m.f, m.tau, m.rho, m.p, m.q, m.x0, m.d, m.t1, m.t2, m.end/2,
-			m.end/2, times, times)
-		model, err := odes.Parse("random.ode", written, odes.ParseOptions{})
+		model, err := odes.Parse("random.ode", m.text(), odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,6 +60,8 @@ type Record struct {
 	start  float64
 	steps  []solvers.Step
 	gaps   []gap
+	ends   ends
+	window window
 
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   stops
@@ -101,8 +103,10 @@ func NewRecord(m *model.Model) *Record {
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
+	r.window.spare = append(r.window.spare, r.steps...)
 	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
+	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 1)
 	r.walks.opens()
 	for i, from := range r.delays {
@@ -172,19 +176,20 @@ func (r *Record) follow(t float64, order int) {
 	}
 	for i, tau := range r.tau {
 		if tau == tau {
-			r.stops.enter(i, tau, stop{t + tau, order})
+			r.stops.enter(i, tau, stop{t + tau, order, len(r.steps) - 1})
 		}
 	}
 }
 
-// next returns the next stop behind t.
+// next returns the next stop behind t. Those up to t are what the last step ended at.
 func (r *Record) next(t float64) float64 {
 	for {
 		s := r.stops.first(r.tau)
 		if !(s.t <= t+near(t, t-r.start)) {
 			return s.t
 		}
-		r.stops.drop(s, r.tau)
+		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
+		r.ends.close(len(r.steps) - 1)
 		r.follow(s.t, s.order)
 	}
 }
@@ -203,11 +208,8 @@ func (r *Record) longest() (least float64, delay int) {
 
 // made keeps a step.
 func (r *Record) made(s *solvers.Step) {
-	k := append([]float64(nil), s.K...)
-	r.steps = append(r.steps, solvers.Step{
-		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true, K: k,
-		Y0: append([]float64(nil), s.Y0...), Y1: append([]float64(nil), s.Y1...),
-	})
+	r.forget(s.T)
+	r.steps = append(r.steps, r.window.kept(s))
 }
 
 // parts notes that the record has a gap at t, behind the last step.
@@ -268,6 +270,9 @@ func (r *Record) nothing(from, to int) bool {
 // region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
 // gap, later decides.
 func (r *Record) region(u float64, later bool) int {
+	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-near(u, u-r.start) { // the usual case
+		return n
+	}
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
 	// Gaps before i are earlier than u, but for rounding.
 	if i < len(r.gaps) && later && r.gaps[i].t <= u+near(u, u-r.start) {
@@ -279,8 +284,9 @@ func (r *Record) region(u float64, later bool) int {
 	return i - 1
 }
 
-// at returns the step of a region that holds s, and where in it; -1 for the initial state.
-func (r *Record) at(region int, s float64) (step int, theta float64) {
+// at returns the step of a region that holds s, and where in it; -1 for the initial state. It looks first where the
+// last reading was, at the step last, which it sets.
+func (r *Record) at(region int, s float64, last *int) (step int, theta float64) {
 	if region < 0 {
 		return -1, 0
 	}
@@ -291,9 +297,23 @@ func (r *Record) at(region int, s float64) (step int, theta float64) {
 	if hi < lo {
 		return max(lo-1, -1), 1
 	}
-	begins := func(x solvers.Step, s float64) int { return cmp.Compare(x.T, s) }
-	i, _ := slices.BinarySearchFunc(r.steps[lo:hi+1], s, begins)
-	i = min(max(lo+i-1, lo), hi)
+	holds := func(i int) bool {
+		return i >= lo && i <= hi && r.steps[i].T < s && (i == hi || !(r.steps[i+1].T < s))
+	}
+	i := *last
+	for range 2 {
+		if holds(i) {
+			break
+		}
+		i++
+	}
+	if !holds(i) {
+		i = *last - 1
+	}
+	if !holds(i) {
+		i = max(lo+sort.Search(hi+1-lo, func(i int) bool { return !(r.steps[lo+i].T < s) })-1, lo)
+	}
+	*last = i
 	for i < hi && r.steps[i].H == 0 {
 		i++
 	}

@@ -43,7 +43,14 @@ func TestRefused(t *testing.T) {
 		{text: begin + "past x = y", want: `a past cannot use the state "y"`},
 		{text: begin + "past x = [1, 2]", want: "the past of x must be a scalar"},
 		{text: begin + "alg a = 0\n0 = a - x", want: "an algebraic equation does not go with delays yet"},
-		{text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = 0 }", want: "jump"},
+		{
+			text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = 0 }\n" +
+				"event other at 1.5 { y = 1 }", want: "at the time of something else",
+		},
+		{
+			text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = delay(x, tau) }",
+			want: "reads what jumps",
+		},
 		{text: begin + "let z = log(2 - t)\nobjective K = integral(z)", want: "is not a finite number"},
 		{
 			text: begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)", want: "fixed_step where delays move",
@@ -52,7 +59,15 @@ func TestRefused(t *testing.T) {
 		{text: begin, want: "mode = complex does not go", settings: [][2]string{{"sens.mode", "complex"}}},
 		{text: begin, want: "mode = forward does not go", settings: [][2]string{{"sens.mode", "forward"}}},
 		{text: begin, want: "mode = continuous does not go", settings: [][2]string{{"sens.mode", "continuous"}}},
-		{text: begin, want: "a second derivative does not go", settings: [][2]string{{"sens.order", "2"}}},
+		{
+			text: begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)", want: "a second derivative does not go",
+			settings: [][2]string{{"sens.order", "2"}},
+		},
+		{
+			text: begin + "param rho = 0.75\nevent e at 1 { x += 1 }\nevent f at 1.25 { x += 1 }\n" +
+				"objective K = final(delay(x, rho))", want: "second derivatives have two sides",
+			settings: [][2]string{{"sens.order", "2"}},
+		},
 		{text: begin, want: "method rodas5p does not go", settings: [][2]string{{"solver.method", "rodas5p"}}},
 		{text: begin, want: "steps of fixed length", settings: [][2]string{
 			{"solver.method", "tsit5"}, {"solver.fixed_step", "0.6"},

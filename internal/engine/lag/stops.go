@@ -10,6 +10,7 @@ import (
 type stop struct {
 	t     float64
 	order int
+	after int // the step at whose end its cause is, -1 for the start
 }
 
 // stops are those to come, by the delay after which they come. Their causes come in the order of time, and so do they.
@@ -32,7 +33,9 @@ func (s stops) enter(i int, tau float64, n stop) {
 		at--
 	}
 	if at < len(s[i]) && s[i][at].t <= n.t+tol {
-		s[i][at].order = min(s[i][at].order, n.order)
+		if n.order < s[i][at].order {
+			s[i][at].order, s[i][at].after = n.order, n.after
+		}
 		return
 	}
 	s[i] = slices.Insert(s[i], at, n)
@@ -47,7 +50,7 @@ func (s stops) first(tau []float64) stop {
 			least = min(least, list[0].t)
 		}
 	}
-	first, longest := stop{least, math.MaxInt}, 0.0
+	first, longest := stop{t: least, order: math.MaxInt}, 0.0
 	for i, list := range s {
 		if len(list) == 0 || !(list[0].t <= least+near(least, tau[i])) {
 			continue
@@ -59,11 +62,15 @@ func (s stops) first(tau []float64) stop {
 	return first
 }
 
-// drop removes the stops that come at the time of the first one.
-func (s stops) drop(first stop, tau []float64) {
-	for i, list := range s {
-		if len(list) > 0 && list[0].t <= first.t+near(first.t, tau[i]) {
-			s[i] = list[1:]
+// drop removes the stops that come at the time of the first one, and adds the causes of those of low order to list.
+func (s stops) drop(first stop, tau []float64, list []cause) []cause {
+	for i, of := range s {
+		if len(of) > 0 && of[0].t <= first.t+near(first.t, tau[i]) {
+			if of[0].order <= bends {
+				list = append(list, cause{of[0].after, i, of[0].order})
+			}
+			s[i] = of[1:]
 		}
 	}
+	return list
 }

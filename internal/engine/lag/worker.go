@@ -29,9 +29,17 @@ type Worker struct {
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
+	reader
 	tangents
 	cotangents
 	mover
+}
+
+// reader is how a Worker reads.
+type reader struct {
+	last  []int  // the step that each delay read last
+	leapt []bool // delays that read behind a jump where others do not; nil for none
+	bends bool   // steps follow what comes back of the past
 }
 
 // tangents are those that a sweep forwards keeps.
@@ -42,6 +50,7 @@ type tangents struct {
 	sets [][]float64 // of the discretes, by the gap that set them and the start first
 	xd   []float64
 	td   []float64
+	td0  []float64 // of the start
 }
 
 // keptTangent are the tangents of a step.
@@ -55,8 +64,9 @@ type cotangents struct {
 	db    []float64   // of delays
 	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds []*solvers.Seeds
-	yb0   []float64   // of the initial state
-	times [][]float64 // of jumps
+	yb0   []float64         // of the initial state
+	times [][]float64       // of jumps
+	until map[int][]float64 // of ends of steps that others follow
 	xb    []float64
 	sb    []float64
 }
@@ -69,6 +79,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x := &Worker{
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
+		reader: reader{last: make([]int, len(rec.delays))},
 	}
 	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
@@ -112,30 +123,41 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 }
 
 // Made implements solvers.Lagged.
-func (x *Worker) Made(s *solvers.Step, e solvers.End) (broke bool, err error) {
+func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s)
 	r := x.rec
 	first := r.stops.first(r.tau)
-	if broke = first.t <= s.T1+near(s.T1, s.T1-r.start); broke {
+	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
+	if broke {
 		r.parts(s.T1, false, first.order)
+		r.next(s.T1)
 	}
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
 		r.parts(s.T1, false, 2)
 		r.follow(s.T1, 2)
 	}
-	if broke = broke || crossed; err != nil {
-		return broke, err
+	if broke || crossed {
+		how = solvers.BrokeRates
 	}
-	return broke, x.conditions(s.T1, s.Y1)
+	if err != nil || !turns(x, s.T1, s.Y1) {
+		return how, err
+	}
+	at := r.ends.of(len(r.steps) - 1)
+	if e.Kind != solvers.EndFree || at < 0 {
+		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes as a jump of a state comes back " +
+			"after the delay, at the time of something else; move one of the two"}
+	}
+	r.ends.list[at].turns = true
+	return solvers.BrokeConditions, nil
 }
 
-// conditions returns an error if what is read jumps at t, and a condition of an event or a mode with it: that would
-// happen at a time which no root tells.
-func (x *Worker) conditions(t float64, y []float64) error {
+// turns reports whether what is read jumps at t, and a condition of an event or a mode with it: that happens at a time
+// which no root tells.
+func turns(x *Worker, t float64, y []float64) bool {
 	if len(leapsAt(x, t)) == 0 {
-		return nil
+		return false
 	}
 	guards := x.w.Guards()
 	var truth [2][]bool
@@ -146,13 +168,7 @@ func (x *Worker) conditions(t float64, y []float64) error {
 		x.GuardValues(t, y, make([]float64, len(guards)), truth[side])
 	}
 	x.mid, x.later = mid, later
-	for i := range guards {
-		if truth[0][i] != truth[1][i] {
-			return &Error{T: t, Lag: x.rec.spans[0], Message: "a condition changes as a jump of a state comes back " +
-				"after the delay, and such a time is not found yet; the jump was one delay earlier"}
-		}
-	}
-	return nil
+	return !slices.Equal(truth[0], truth[1])
 }
 
 // Marked implements solvers.Lagged.
@@ -162,6 +178,11 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 	}
 	switch m.Kind {
 	case solvers.MarkFire:
+		if m.Caused {
+			if err := caused(x, m); err != nil {
+				return err
+			}
+		}
 		jump := !slices.Equal(m.Ym, m.Yp) || x.rec.changes(m.Dm, m.Dp)
 		order := 0
 		if !jump {
@@ -176,6 +197,25 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 		x.rec.follow(m.T, 1)
 	}
 	return nil
+}
+
+// caused returns an error if the body of an event that a jump has caused reads that jump, which has two sides there.
+func caused(x *Worker, m *solvers.Mark) error {
+	if len(leapsAt(x, m.T)) == 0 {
+		return nil
+	}
+	mid, later := x.mid, x.later
+	x.mid, x.later = m.T, true
+	yp, dp := make([]float64, len(m.Yp)), make([]float64, len(m.Dp))
+	x.w.Enter(m.Dm, m.Mm)
+	x.w.Affect(m.Firing, m.T, x.extend(m.T, m.Ym, x.y), m.Dm, yp, dp)
+	x.w.Enter(m.Dp, m.Mp)
+	x.mid, x.later = mid, later
+	if slices.Equal(yp, m.Yp) && slices.Equal(dp, m.Dp) {
+		return nil
+	}
+	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes " +
+		"back reads what jumps; read it a little later, at another event"}
 }
 
 // Enter implements solvers.System.
@@ -195,7 +235,7 @@ func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
-	return x.rec.region(x.mid-x.tau[i], x.later)
+	return x.rec.region(x.mid-x.tau[i], x.later || x.leapt != nil && x.leapt[i])
 }
 
 // locate returns the step that delay i reads at t, and where in it.
@@ -204,7 +244,7 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 		return locateMoving(x, i, t)
 	}
 	tau := x.tau[i]
-	step, theta = x.rec.at(regionOf(x, i), t-tau)
+	step, theta = x.rec.at(regionOf(x, i), t-tau, &x.last[i])
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
 		return before(x, step, t-tau) // rounding alone has it read what it makes
 	}

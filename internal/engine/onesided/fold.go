@@ -264,9 +264,9 @@ func (w *Separator) meets(tie *solvers.Meeting) (into Into) {
 	return into
 }
 
-// moversOf tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
+// Movers tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
 // are named.
-func (w *Separator) moversOf(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
+func (w *Separator) Movers(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
 	out := make([]bool, columns)
 	x := w.separation(nil)
 	x.followAll(names)
@@ -279,5 +279,5 @@ func (w *Separator) moversOf(names []tapec.Name, variables []compiled.Variable, 
 // Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
 // reads depends on them in the course of the run.
 func (w *Separator) Reaches(i int, variables []compiled.Variable, columns int) []bool {
-	return w.moversOf(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
+	return w.Movers(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
 }

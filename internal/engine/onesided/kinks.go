@@ -426,7 +426,7 @@ func (k *Kinks) Fixed(m *solvers.Mark) bool {
 			return false
 		}
 	}
-	return e.When == nil && e.Crossing == nil
+	return !e.Guarded()
 }
 
 // InValues lists the kinks at which the objectives are, as functions of functionals. m is the last

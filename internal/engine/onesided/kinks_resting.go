@@ -26,9 +26,9 @@ type resting struct {
 // ends reports whether it has not rested so that it matters, as far as that was looked at.
 func (r *resting) ends() bool { return r.unknown && !r.stays || !r.matters }
 
-// mayRest reports whether a guard may stay at its threshold: it is that of one comparison. Those of time alone may, as
-// of max(t, p) >= 1.
-func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
+// mayRest reports whether a guard may stay at a threshold that something moves: it is that of one comparison. Those of
+// time alone may, as of max(t, p) >= 1; of modes alone, as of mod(floor(t), 2), they do not.
+func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound && !g.Held }
 
 // resting lists the conditions at whose thresholds the run is at a mark, and a little later along the field; and those
 // of modes that have been there until now, and are not there later.

@@ -100,7 +100,7 @@ func (w *Separator) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*m
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
 func (w *Separator) moves(e *model.Event, seen []*model.Symbol) bool {
-	if e.When != nil || e.Crossing != nil {
+	if e.Guarded() {
 		return true
 	}
 	const fixed = model.UsesTime | model.UsesDiscrete

@@ -99,7 +99,7 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	}
 	w := NewSeparator(x.kinks.model, x.kinks.problem, nil)
 	s := sets.New(x.columns)
-	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
+	for i, moves := range w.Movers([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {
 			s.Add(i)
 		}

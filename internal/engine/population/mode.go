@@ -42,26 +42,35 @@ func (q *problem) mode() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	modes := 1
+	modes := []*found{best}
 	starts, err := q.starts(best)
 	if err != nil {
 		return nil, err
+	}
+	if q.method.Starts > 0 {
+		seen, err := q.scan(q.method.Starts)
+		if err != nil {
+			return nil, err
+		}
+		starts = append(starts, seen.starts(q, best)...)
 	}
 	for _, start := range starts {
 		other, err := q.search(start, best)
 		switch {
 		case err != nil && !q.Failed(err):
 			return nil, err
-		case err != nil || other.decrement > accepted || q.same(best, other):
+		case err != nil || other.decrement > accepted || slices.ContainsFunc(modes, func(f *found) bool {
+			return f == other || q.same(f, other)
+		}):
 			continue
 		}
-		modes++
+		modes = append(modes, other)
 		if other.at.Value < best.at.Value || best.decrement > accepted {
 			best = other
 		}
 	}
 	out := &Result{
-		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: modes, Omega: q.omega,
+		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: len(modes), Omega: q.omega,
 	}
 	switch {
 	case best.flat:

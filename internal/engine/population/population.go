@@ -65,6 +65,9 @@ type Method struct {
 	// Step is the distance of differences along random effects, in units of their posterior deviations; 0: 0.01.
 	// Only the third derivatives of Laplace's method, agq and imp are differences, of exact second ones.
 	Step float64
+	// Starts is how many points of the distribution of the random effects are looked at for further starts of searches
+	// for modes.
+	Starts int
 	// Near is where a mode is known to be, nearly; nil for nowhere. Then no others are looked for. It is for
 	// differences of gradients alone: a value is that of a search from zero.
 	Near []float64
@@ -118,18 +121,22 @@ func Integrate(ctx context.Context, s Subject, method Method, gradient bool) (*R
 	if err != nil {
 		return nil, err
 	}
-	switch method.Kind {
-	case "laplace":
-		err = q.laplace(out, gradient)
-	case "focei", "foce":
-		err = q.linearised(out, gradient)
-	case "agq", "imp":
-		err = q.nodes(out, gradient)
-	default:
-		err = fmt.Errorf("population: no method %q", method.Kind)
-	}
+	err = q.integral(out, gradient)
 	out.Runs = q.runs
 	return out, err
+}
+
+// integral fills in what a method makes of a mode.
+func (q *problem) integral(out *Result, gradient bool) error {
+	switch q.method.Kind {
+	case "laplace":
+		return q.laplace(out, gradient)
+	case "focei", "foce":
+		return q.linearised(out, gradient)
+	case "agq", "imp":
+		return q.nodes(out, gradient)
+	}
+	return fmt.Errorf("population: no method %q", q.method.Kind)
 }
 
 func newProblem(ctx context.Context, s Subject, method Method) (*problem, error) {
@@ -431,4 +438,13 @@ func (r *Result) Beside(params, of []float64) []float64 {
 		}
 	}
 	return at
+}
+
+// Factors returns the lower triangular root of covariances, their inverse, and the logarithm of their determinant.
+func (o *Omega) Factors() (root, inverse []float64, logDet float64, err error) {
+	p, err := newPrior(o)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return p.root, p.inverse, p.logDet, nil
 }

@@ -34,7 +34,7 @@ type checking struct{ *Runner }
 func (r checking) twin(most int) (*Runner, error) {
 	setup := r.setup.InPhase("check")
 	setup.Gradient, setup.Method = nil, nil
-	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft
+	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft != nil
 	own := r.settings
 	share := own.Independent(mode, kinks)
 	setup = setup.With(func(s *settings.Settings) { // of experiments as well, at once
@@ -300,6 +300,9 @@ func (r checking) checked(ctx context.Context) (*trust.Result, error) {
 	}
 	s.Tell(r.model.Explain, o)
 	r.opinion = o
+	if r.people != nil && r.settings.Trust && !r.setup.Integrals {
+		return s, tellIntegrals(ctx, r.Runner, s)
+	}
 	return s, nil
 }
 
@@ -382,8 +385,8 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 // judgeSecond compares the second derivatives of s with those of the independent run, where that is affordable. It
 // warns of what is not right and says where nothing was compared.
 func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
-	left := r.model.System.Compiled.KinksLeft
-	if left {
+	left := r.lacking()
+	if left != nil {
 		s.Note(r.model.Explain, explain.CodeKink, diag.Warning,
 			"second derivatives lack what kinks contribute: the rates have more "+
 				"of them (min, max, abs, tables of states) than steps end at; `if x > c then x else c` in place of "+
@@ -414,6 +417,19 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 	}
 	s.GradeSecond(r.model.Explain, &fine, sizes, left, r.opinion)
 	return nil
+}
+
+// lacking tells which variables, by columns, move kinks that lie inside steps: what these contribute to second
+// derivatives by two of them is not there. It is nil where no kink does.
+func (r checking) lacking() []bool {
+	kinks := r.model.System.Compiled.KinksLeft
+	if kinks == nil {
+		return nil
+	}
+	if len(r.parts) > 0 { // their columns are others
+		return slices.Repeat([]bool{true}, r.columns)
+	}
+	return r.worker.Movers(kinks, r.places, r.columns)
 }
 
 // affords reports whether the second derivatives of another run take little enough time to be compared.

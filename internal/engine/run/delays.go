@@ -297,7 +297,7 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fol
 		if _, _, err := r.reader.LoadMark(i, &m); err != nil {
 			return nil, err
 		}
-		if m.Kind != solvers.MarkStart {
+		if m.Kind != solvers.MarkStart && !m.Caused { // what a jump makes true comes with that
 			times = append(times, lag.Moment{T: m.T, Root: m.Guard >= 0 && !m.Caused})
 		}
 	}

@@ -129,3 +129,38 @@ func (j *Joint) Spread(ctx context.Context, subject int, eta []float64) (scale, 
 	}
 	return s.Scale(), s.Back(eta), nil
 }
+
+// Likelihood returns the negative log likelihood of a subject's data with random effects, and its derivatives by these
+// and by the variables.
+func (j *Joint) Likelihood(
+	ctx context.Context, subject int, eta []float64,
+) (value float64, gradient []float64, err error) {
+	c, err := j.people.subjects[subject].Data(ctx, eta, 1)
+	if err != nil {
+		return 0, nil, err
+	}
+	return c.Value, c.Gradient, nil
+}
+
+// Failed reports whether an error tells that a run failed for the numbers that it had, and other numbers may do.
+func (j *Joint) Failed(subject int, err error) bool { return j.people.subjects[subject].Failed(err) }
+
+// Distribution is how the random effects of a subject are distributed at some params.
+type Distribution struct {
+	Omega, Root, Inverse []float64 // [m][m]: Omega = Root·Rootᵀ
+	Slopes               []float64 // of Omega by the variables, [m][m][columns]
+	Half                 float64   // half of the logarithm of the determinant of Omega
+}
+
+// Distribution returns that at the present params.
+func (j *Joint) Distribution(ctx context.Context, subject int) (*Distribution, error) {
+	o, err := j.people.subjects[subject].Omega(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, inverse, logDet, err := o.Factors()
+	if err != nil {
+		return nil, err
+	}
+	return &Distribution{o.W, root, inverse, o.Slopes, logDet / 2}, nil
+}

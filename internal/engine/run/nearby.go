@@ -177,7 +177,7 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 // sideways makes runs whose columns are moved by steps, and by twice as much; nil where one fails.
 func (n *neighbours) sideways(ctx context.Context, steps []float64) (*trust.Sideways, error) {
 	b := n.Runner.beside
-	x := trust.Sideways{Noise: min(max(b.settings.Solver.RTol, leastNoise), mostNoise)}
+	x := trust.Sideways{Noise: min(max(b.settings.Solver.RTol, leastNoise), mostNoise), Part: n.part}
 	for times, to := range []*result.Sensitivities{&x.Near, &x.Far} {
 		back := b.shift(steps, float64(times+1))
 		other, err := b.once(ctx)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,9 @@ type person struct {
 	work
 	warnings []diag.Diagnostic
 	result   *population.Result
-	near     []float64 // where its mode nearly is; nil for nowhere
+	lacking  string        // why its random effects have no density
+	near     []float64     // where its mode nearly is; nil for nowhere
+	check    *result.Check // of the result; nil where it was not compared
 }
 
 // effect is a random effect of the model, with its place among all.
@@ -86,7 +89,7 @@ func populate(r *Run, setup Setup, wrt []result.Variable) error {
 		return nil
 	}
 	s := &r.settings
-	how := population.Method{Kind: s.Marginal.Kind, N: s.Marginal.N, Seed: s.Marginal.Seed}
+	how := population.Method{Kind: s.Marginal.Kind, N: s.Marginal.N, Seed: s.Marginal.Seed, Starts: s.Marginal.Starts}
 	how.Step = max(0.03, elem.Pow(s.Solver.RTol, 0.2))
 	if how.Kind == "" {
 		how.Kind = "laplace"
@@ -251,7 +254,7 @@ func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progre
 		switch q.result, c.err = population.Integrate(ctx, q, how, columns > 0); {
 		case errors.As(c.err, &gone):
 			c.err, q.result = nil, nil
-			c.values[0], c.lacking = math.NaN(), gone.Error()
+			c.values[0], c.lacking = math.NaN(), cmp.Or(q.lacking, gone.Error())
 			for k := range c.gradient {
 				c.gradient[k] = math.NaN()
 			}
@@ -496,9 +499,15 @@ func (q *person) covariances(s *trust.Result) *population.Omega {
 	m, p, w := q.full, q.p, q.full+q.p
 	out := &population.Omega{M: m, W: make([]float64, m*m), Slopes: make([]float64, m*m*p)}
 	row := 0
+	values := make([]float64, len(s.Values))
+	for i, v := range s.Values {
+		values[i] = v.Value
+	}
+	q.lacking = ""
 	for _, e := range q.effects {
 		single := len(e.Scale.Type().Shape) == 0
 		first := row
+		q.lacking = cmp.Or(q.lacking, undistributed(e.Random, values[row:][:max(1, e.Scale.Type().Shape.Size())]))
 		occasions := max(len(e.Entries), 1)
 		size := e.size / occasions
 		for o := range occasions { // all have the same covariances
@@ -654,8 +663,8 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 }
 
 // Population integrates over the random effects of all subjects, with the gradient of each by the variables of the
-// setup where that is asked for.
-func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*result.Population, error) {
+// setup where that is asked for. With check, the integral of each subject is compared with another.
+func (m *Model) Population(ctx context.Context, setup Setup, gradient, check bool) (*result.Population, error) {
 	if len(m.Checked.Randoms) == 0 || len(m.Checked.Totals) == 0 {
 		var l diag.List
 		l.Errorf(settings.CodeSetting, m.Checked.Time.Span, "the model has no population: no random effects, or no "+
@@ -681,17 +690,19 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*re
 	if err != nil {
 		return nil, err
 	}
-	out := &result.Population{Method: r.settings.Marginal.String(), Value: sum.values[0]}
-	for _, e := range m.Checked.Randoms {
-		for i := range e.Sym.Type.Shape.Size() {
-			out.Effects = append(out.Effects, compiled.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+	if check {
+		if err := r.people.inspect(ctx, r.settings.Threads); err != nil {
+			return nil, err
 		}
 	}
+	out := &result.Population{Method: r.settings.Marginal.String(), Value: sum.values[0]}
+	out.Effects = m.effects()
 	for _, q := range r.people.subjects {
 		s := result.Subject{Name: q.name, Lacks: q.lacks(), Value: math.NaN(), Measurements: q.measurementsOf()}
 		if v := q.result; v != nil {
 			s.Value, s.Gradient = v.Value, v.Gradient
 			s.Modes, s.Doubt, s.Runs, s.Omega = v.Modes, v.Doubt, v.Runs, q.omega
+			s.Check = q.check
 			if v.Mode != nil {
 				s.Mode, s.Errors, s.Hessian = q.spread(v)
 			}
@@ -702,6 +713,16 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*re
 	}
 	out.OFV = ofv(out.Value, out.Measurements)
 	return out, nil
+}
+
+// effects names the random effects, with those of the elements of vectors.
+func (m *Model) effects() (names []string) {
+	for _, e := range m.Checked.Randoms {
+		for i := range e.Sym.Type.Shape.Size() {
+			names = append(names, compiled.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+		}
+	}
+	return names
 }
 
 // lacks tells which random effects the subject does not have; nil for none.

@@ -74,6 +74,9 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}
+	if checkDistributions(r, &l); l.HasErrors() {
+		return nil, l.Err()
+	}
 	if setup.CompileAfter != nil {
 		r.problem.CompileAfter = *setup.CompileAfter
 	}
@@ -210,7 +213,15 @@ func (r *Run) auto() {
 // set gives the run other values, after those of the Setup that it was made with, and notes them there.
 func (r *Run) set(setup *Setup, set []compiled.Override) error {
 	var l diag.List
-	pt := r.model.System.NewPoint(append(append([]compiled.Override(nil), setup.Set...), set...), &l)
+	// The newest assignment of a name takes the place of older ones.
+	all := make([]compiled.Override, 0, len(setup.Set)+len(set))
+	for _, a := range setup.Set {
+		if !slices.ContainsFunc(set, func(b compiled.Override) bool { return b.Name == a.Name }) {
+			all = append(all, a)
+		}
+	}
+	all = append(all, set...)
+	pt := r.model.System.NewPoint(all, &l)
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -228,9 +239,7 @@ func (r *Run) set(setup *Setup, set []compiled.Override) error {
 	if err := r.people.set(set); err != nil {
 		return err
 	}
-	for _, a := range set { // the newest assignment of a name takes the place of older ones
-		setup.Set = append(slices.DeleteFunc(setup.Set, func(b compiled.Override) bool { return b.Name == a.Name }), a)
-	}
+	setup.Set = all
 	return nil
 }
 
@@ -387,7 +396,8 @@ func asNeeded[T any](r *Run, do func() (T, error)) (T, error) {
 // makers returns the methods that made the steps of the last run, and which of them each member of its method belongs
 // to; nil where one made all.
 func (r *Run) makers() (list []result.MethodSteps, of []int) {
-	if len(r.settings.Stiff) == 0 || len(r.made) != len(r.spec.Members) {
+	if len(r.settings.Stiff) == 0 || len(r.made) != len(r.spec.Members) ||
+		!slices.ContainsFunc(r.made[1:], func(n int) bool { return n > 0 }) { // the usual case
 		return nil, nil
 	}
 	for i, m := range r.spec.Members {

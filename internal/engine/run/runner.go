@@ -495,10 +495,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if log != nil {
 		out.Log, out.MoreEvents = log, 0
 	}
-	find := r.kinks
-	if r.share > 0 || r.reading.past != nil { // of what a result is compared with, only numbers count
-		find = nil
-	}
+	find := r.toldKinks()
 	rtol := r.settings.Solver.RTol
 	if r.settings.Solver.Fixed > 0 {
 		rtol = 0
@@ -541,6 +538,14 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.addSides(out, append(folds, ofPast...))
 	return out, nil
+}
+
+// toldKinks are the kinks that a result tells of; nil where only numbers count, as where another is compared with it.
+func (r *Runner) toldKinks() *onesided.Kinks {
+	if r.share > 0 || r.reading.past != nil || r.settings.Numbers {
+		return nil
+	}
+	return r.kinks
 }
 
 // markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.

@@ -11,9 +11,11 @@ import (
 	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -53,10 +55,10 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if !r.wantsSecond() {
 		return
 	}
-	if err := r.PresentOnly("a second derivative"); err != nil {
-		for _, d := range diag.Of(err) {
-			l.Add(d)
-		}
+	lags := r.model.Checked.Lags
+	if len(model.MovingDelays(lags)) > 0 || r.reading.past != nil && r.model.System.Settles() {
+		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with delays that move with "+
+			"time or states, nor with steady states of models with delays; ask for first ones")
 		return
 	}
 	r.setup.Sides = false // also for runs that repeat this one: sides know nothing of second derivatives
@@ -341,6 +343,10 @@ func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 	}
 	return &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
 		w := r.problem.SecondWorker(k)
+		if r.reading.past != nil {
+			x := lag.Twice(w, r.reading.past, r.Run.method(lanes))
+			return sens.SecondWorker{System: x, Objectives: x, Method: r.Run.method(lanes)}
+		}
 		return sens.SecondWorker{System: w, Objectives: w, Method: r.Run.method(lanes)}
 	}}, nil
 }

@@ -21,22 +21,14 @@ import (
 )
 
 // Join says how the value that a functional has for a whole run comes from those that it has for the parts.
-type Join uint8
+type Join = model.Join
 
-// The kinds of Join.
+// The kinds of Join that an Input has.
 const (
-	OfLast  Join = iota // it is that of the last part
-	OfFirst             // or of the first
-	Added               // it is their sum
-	Largest             // or the largest of them
-	nowise              // parts do not tell
+	OfFirst = model.OfFirst
+	Added   = model.Added
+	Largest = model.Largest
 )
-
-// joins says it of each kind of functional.
-var joins = [...]Join{
-	model.Final: OfLast, model.Initial: OfFirst, model.Integral: Added, model.SumAt: Added, model.AtEvent: Added,
-	model.EventTime: nowise, model.Steady: nowise, model.MaxOver: Largest,
-}
 
 // A Division says how the objectives of a run come from runs of its parts. The last part computes them. What the
 // others contribute to functionals it reads from Inputs.
@@ -140,17 +132,17 @@ func (d *Division) look(o *model.Objective, each bool, l *diag.List) {
 			return true
 		}
 		d.Reads = true
-		join := joins[f.Kind]
+		join := f.Kind.Facts().Join
 		switch {
-		case join == nowise && f.Kind == model.Steady:
+		case join == model.Nowise && f.Kind == model.Steady:
 			refuse(f, "a steady state, which a part of a run has none of")
-		case join == nowise || f.Nth > 0:
+		case join == model.Nowise || f.Nth > 0:
 			refuse(f, "one firing of an event: no part knows which of all it is")
 		case f.Kind == model.SumAt && !constant(f.Times):
 			refuse(f, "the run at times that params make: write numbers")
 		case !constant(f.From) || !constant(f.To):
 			refuse(f, "an integral between times that params make: write numbers")
-		case join == OfLast || each || slices.Contains(d.read, f):
+		case join == model.OfLast || each || slices.Contains(d.read, f):
 		case len(model.Free(f)) > 0:
 			refuse(f, "a functional of a loop's elements: write one of the array")
 		default:

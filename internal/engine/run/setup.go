@@ -46,7 +46,9 @@ type Setup struct {
 	// Beside is how many experiments there are whose runs are recorded at once, this one among them; 0 for others.
 	Beside int
 	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs on both sides do.
-	Sides        bool
+	Sides bool
+	// Integrals tells that somebody else compares those over random effects.
+	Integrals    bool
 	CompileAfter *compiled.CompileAfter
 }
 

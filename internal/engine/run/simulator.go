@@ -182,6 +182,9 @@ func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solv
 				return solvers.Stats{}, err
 			}
 			s.worker = s.spread(s.problem.Worker(k), 1, 1)
+			if s.reading.past != nil {
+				s.reading.past.Forgets()
+			}
 			s.solver, s.observer = s.Run.solver(s.worker), sens.NewObserver(s.over(s.worker, 0))
 		}
 		return s.solve(ctx, s.solver, s.worker, s.setup.Progress, sink())

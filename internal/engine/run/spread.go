@@ -64,12 +64,14 @@ func (c *Comparison) Effects(ctx context.Context) ([]result.Effects, error) {
 		values = values[len(values)-all:]
 		of.Omega = make([]float64, m*m)
 		offset := 0
+		given := map[*model.Random][]float64{}
 		for _, e := range randoms {
 			size := max(1, e.Scale.Type().Shape.Size())
 			single := len(e.Scale.Type().Shape) == 0
 			if !e.Matrix && slices.ContainsFunc(values[:size], func(sd float64) bool { return !(sd >= 0) }) {
-				return nil, singular(p.name, e)
+				return nil, singular(p.name, e, values[:size])
 			}
+			given[e] = values[:size]
 			occasions := max(1, len(e.Entries))
 			n := e.Sym.Type.Shape.Size() / occasions
 			for range occasions { // all have the same covariances
@@ -92,19 +94,28 @@ func (c *Comparison) Effects(ctx context.Context) ([]result.Effects, error) {
 		}
 		var ok bool
 		if of.Root, ok = population.Root(of.Omega, m); !ok {
-			return nil, singular(p.name, randoms[0])
+			for _, e := range randoms {
+				if e.Matrix && undistributed(e, given[e]) != "" {
+					return nil, singular(p.name, e, given[e])
+				}
+			}
+			return nil, singular(p.name, randoms[0], given[randoms[0]])
 		}
 		list = append(list, of)
 	}
 	return list, nil
 }
 
-func singular(experiment string, e *model.Random) error {
+func singular(experiment string, e *model.Random, values []float64) error {
 	var l diag.List
 	at := e.Span
 	if experiment != "" {
 		at = source.Span{}
 	}
-	l.Errorf(CodePopulation, at, "%s", (&population.SingularError{}).Error())
+	why := undistributed(e, values)
+	if why == "" {
+		why = (&population.SingularError{}).Error()
+	}
+	l.Errorf(CodePopulation, at, "%s", why)
 	return (&Experiment{Name: experiment}).wrapUnless(experiment == "", l.Err())
 }

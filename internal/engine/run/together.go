@@ -50,6 +50,7 @@ type waiting struct{ left, last int }
 // shared is what an experiment needs to be run side by side with others.
 type shared struct {
 	bounded bool  // some param has bounds
+	settles bool  // steady states are sought
 	stages  []int // of a step of each member of the method
 	adds    contribution
 	made    []int // in its last run
@@ -62,6 +63,7 @@ type bench struct {
 	hosts []*served // what makes their runs
 	seats *sens.LaneSeats
 	runs  *sens.LaneRuns // that of its slot
+	near  int            // see runBench
 }
 
 // served is an experiment with what differentiates its runs.
@@ -70,6 +72,7 @@ type served struct {
 	*compiled.Served
 	worker  sens.LaneWorker
 	workers []*system.Worker // of its values and of its derivatives
+	seats   [2]system.Seat   // of these
 	forms   []*solvers.LaneForm
 	how     laneSettings
 }
@@ -121,6 +124,11 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 	start := time.Now()
 	var ran []int // lanes
 	var tried [solvers.LaneCount]bool
+	for _, s := range b.parts {
+		x := r.parts[s.part]
+		b.near += s.seats[0].Near() + s.seats[1].Near() + x.took.Steps + x.shared.adds.Steps + x.happened.N +
+			len(x.gradient) + len(x.warnings.All()) + len(x.settings.Stiff) + x.columns
+	}
 	b.runs.Take(b.seats)
 	b.runs.Run(ctx, func(lane int) bool {
 		if tried[lane] {
@@ -133,7 +141,9 @@ func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) 
 			wait.left--
 			return false
 		}
-		part.problem.Search(ctx)
+		if part.shared.settles {
+			part.problem.Search(ctx)
+		}
 		b.hosts[lane].serve(s)
 		ran = append(ran, lane)
 		return true
@@ -178,7 +188,8 @@ func (r lanePart) contributed(res *sens.Result, host *served, took float64) *con
 	r.chain.Pull(res.DP, m, width)
 	for i := range m {
 		var byInitial []float64
-		if n := r.model.System.States(); r.byInitial {
+		if r.byInitial {
+			n := r.model.System.States()
 			byInitial = res.DY0[i*n : (i+1)*n]
 		}
 		r.gatherer.Gather(r.gradient[i*r.columns:(i+1)*r.columns], res.DP[i*width:(i+1)*width], byInitial)
@@ -313,6 +324,7 @@ func (r lanePart) served(part int) *served {
 	bounds := func(p *model.Symbol) bool {
 		return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || limits.Made(p)
 	}
+	r.shared.settles = r.model.System.Settles()
 	r.shared.bounded = slices.ContainsFunc(r.model.Checked.Params, bounds)
 	out := &served{part: part, forms: r.solver.Side(), how: laneSettings{
 		Method: s.Method, Controller: s.Controller, Linear: s.Linear, Mode: s.Mode, Stiff: s.Stiff,
@@ -335,6 +347,7 @@ func (r lanePart) served(part int) *served {
 	}
 	out.Served = &compiled.Served{Task: &r.problem.Task, Values: values, Slopes: slopes}
 	out.workers = []*system.Worker{r.worker, derivatives}
+	out.seats = [2]system.Seat{system.SeatOf(r.worker), system.SeatOf(derivatives)}
 	return out
 }
 
@@ -351,7 +364,7 @@ func (s *served) host(hosts, busy []*served) *served {
 // serve has the workers of s make the runs of o.
 func (s *served) serve(o *served) {
 	for i, w := range s.workers {
-		system.Serve(w, o.workers[i])
+		system.Serve(w, &o.seats[i])
 	}
 	s.workers[0].KeepStages(nil)
 }

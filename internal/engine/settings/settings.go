@@ -83,6 +83,7 @@ type Settings struct {
 // said is what settings say of models of some kinds, and what has no field of its own.
 type said struct {
 	Delayed    bool // the model reads its past
+	Numbers    bool // of results only numbers count, not where derivatives are those of one side
 	Marginal   Marginal
 	rtol, atol tolerances // Solver has them for each state
 	others     []other    // of blocks that Settings knows nothing of

@@ -209,6 +209,10 @@ func (l *Lanes) Enter(lane int, sys solvers.System) {
 
 // Step implements solvers.LaneStepper.
 func (l *Lanes) Step(block []float64) {
+	if l.rows.Serve == 0 {
+		l.ways[0].run(block, block[l.rows.Made*solvers.LaneCount:])
+		return
+	}
 	var count [laneWays]int
 	most := 0
 	for _, w := range l.way {
@@ -282,14 +286,18 @@ func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 
 // Pull implements solvers.LaneStepper.
 func (l *Lanes) Pull(block []float64, n int) {
-	defer func() {
+	if l.rows.Serve == 0 {
+		l.pull(0, block, n)
+	} else {
+		for w, is := range l.served(block) {
+			if is {
+				l.pull(w, block, n)
+			}
+		}
+	}
+	if l.rows.Sown > 0 {
 		for lane := range l.sowing {
 			l.reap(lane, n)
-		}
-	}()
-	for w, is := range l.served(block) {
-		if is {
-			l.pull(w, block, n)
 		}
 	}
 }
@@ -311,7 +319,7 @@ func (l *Lanes) served(block []float64) (by [laneWays]bool) {
 // pull transposes the steps of a block that were made in one way.
 func (l *Lanes) pull(way int, block []float64, n int) {
 	call := &l.ways[way].back
-	if slices.Contains(l.sowing[:], true) {
+	if l.rows.Sown > 0 && slices.Contains(l.sowing[:], true) {
 		call = &l.ways[way].seeded
 	}
 	for _, bar := range l.bars[:n] {

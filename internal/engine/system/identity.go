@@ -35,13 +35,37 @@ func (s *serving) begin(w *Worker, p *Problem) {
 	s.identity = s.own
 }
 
+// Seat is what a worker takes over from another one whose runs it makes.
+type Seat struct {
+	identity
+	p []float64 // the params
+}
+
+// SeatOf returns the seat of a worker. It stays what it is.
+func SeatOf(w *Worker) Seat { return Seat{w.own, w.own.problem.Point.P} }
+
+// Near reads what a run by the seat takes up, so that the processor fetches it while nothing waits for it.
+func (s *Seat) Near() (sum int) {
+	pt := s.problem.Point
+	sum = pt.Version + len(pt.Cut) + len(pt.Moved) + s.times.version + len(s.problem.Rows)
+	if len(s.p) > 0 && s.p[0] > 0 {
+		sum++
+	}
+	for _, row := range s.data {
+		if len(row) > 0 && row[0] > 0 {
+			sum++
+		}
+	}
+	return sum
+}
+
 // Serve has a worker make the runs of another one, whose problem is the same as its own, until it serves itself
 // again. What one worker does for many problems, the processor has at hand.
-func Serve(w, of *Worker) {
-	w.identity = of.own
+func Serve(w *Worker, of *Seat) {
+	w.identity = of.identity
 	w.Task = &w.problem.Task
 	w.Separator.Serve(w.Task)
-	p := w.problem.Point.P
+	p := of.p
 	w.In[tapec.Primal][vec.P], w.Out[tapec.Primal][vec.P] = p, p
 	w.Version = -1
 	for _, c := range w.ByParams {

@@ -97,13 +97,12 @@ func (w *Worker) Events() []solvers.Event {
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
 			Name: e.Name, Element: w.model.Checked.Element(e), Elems: compiled.EventElems(e.Indices),
-			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
-			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
+			Policy: e.Policy, Varies: e.Rank != nil, Explicit: !e.Guarded(), Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,
 			Settles: e.Settles, After: e.After,
 		}
 		if e.Transient {
-			list[i].Transient, list[i].If = true, slices.Index(w.model.Checked.Events, e.If)
+			list[i].If = slices.Index(w.model.Checked.Events, e.If)
 		}
 		if e.Execution != nil {
 			list[i].Slots, list[i].Then = e.Slot.Count, slices.Index(w.model.Checked.Events, e.Execution)

@@ -259,6 +259,7 @@ func (w *sites) ValuesPull(functionals []float64, first int, fb []float64) {
 type carrying struct {
 	numbers  []int  // of the functionals, in ascending order
 	elements []bool // [F]
+	all      bool   // all elements have
 }
 
 // carry notes which functionals have cotangents.
@@ -267,9 +268,10 @@ func (w *sites) carry(fb []float64) {
 	if c.elements == nil {
 		c.elements = make([]bool, w.Kit.Layout.NF)
 	}
-	c.numbers = c.numbers[:0]
+	c.numbers, c.all = c.numbers[:0], true
 	for j := range c.elements {
 		c.elements[j] = slices.ContainsFunc(fb[j*w.Width:(j+1)*w.Width], func(x float64) bool { return x != 0 })
+		c.all = c.all && c.elements[j]
 		if k := w.model.FunctionalAt(j); c.elements[j] && (len(c.numbers) == 0 || c.numbers[len(c.numbers)-1] != k) {
 			c.numbers = append(c.numbers, k)
 		}
@@ -285,7 +287,8 @@ func (w *sites) Pulls(s *sens.Site) bool {
 	case sens.SiteEvent:
 		return w.carries(w.model.AtEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
 	case sens.SiteTime:
-		return w.carries(w.model.AtTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
+		list := w.model.AtTimes[w.model.Compiled.InstantList[s.Index].Group]
+		return c.all && len(list) > 0 || w.carries(list, func(k int) bool {
 			slot, ok := w.alone(&w.model.Compiled.Functionals[k], s)
 			return !ok || c.elements[slot]
 		})

@@ -93,13 +93,13 @@ func (h *Happenings) noted(e sens.EventTime) Happening {
 // Read reads all that happened in a recorded run. With count it only counts.
 func (h *Happenings) Read(run *solvers.Trajectory, count bool) {
 	var m solvers.Mark
-	n := 0
-	for i := range run.Marks() {
-		if run.PeekMark(i, &m); m.Happens() {
-			n++
-		}
-	}
 	if !count {
+		n := 0
+		for i := range run.Marks() {
+			if run.PeekMark(i, &m); m.Happens() {
+				n++
+			}
+		}
 		h.List = slices.Grow(h.List, n)
 	}
 	for i := range run.Marks() {

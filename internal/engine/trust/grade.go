@@ -44,10 +44,14 @@ const (
 	graveForValue      = 1e-5 // for a value, of the largest relative derivative
 )
 
+// Second derivatives are loose from this relative error on: they are for directions of steps and for standard errors,
+// and lose another digit beside first ones.
+const looseSecond = 3 * LooseDerivative
+
 // Errors of second derivatives do not matter below the first part of the largest one of an objective, each times the
 // sizes of its variables, nor below the second one if the derivative may be zero. They must be above the third one to
 // make a number lost.
-const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
+const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 5e-5, 1e-2
 
 // An error of a run is at most so many times the tolerances of its states.
 const promised = 10
@@ -236,7 +240,7 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 		moved := float64(err * size)
 		small := func(err float64) bool {
 			moved := float64(err * size)
-			return moved <= max(noise, float64(partOfSecond*most)) || err <= float64(LooseDerivative*math.Abs(d)) ||
+			return moved <= max(noise, float64(partOfSecond*most)) || err <= float64(looseSecond*math.Abs(d)) ||
 				2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most)
 		}
 		switch t := &x.Trusts[k]; {

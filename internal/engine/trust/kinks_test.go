@@ -254,6 +254,18 @@ func TestThresholdsOfModes(t *testing.T) {
 	}
 }
 
+// TestThresholdsNothingMoves has a jump whose argument is a level: it stands at that of another jump, which nothing
+// moves it from.
+func TestThresholdsNothingMoves(t *testing.T) {
+	warnsOfKink(t, "mod(floor(t/b), 2)", `time t from 0 to 0.008
+param a = 1, b = 0.01455, u = 0.004947
+state x = 1, y = 1
+y' = -3*y + (if mod(floor(t/b), 2) < 0.5 then a else 0)
+x' = -3*x + (if mod(floor(t/u), 2) < 0.5 then a else 0)
+objective L = final(x)
+`, false)
+}
+
 // TestThresholdsInModes has conditions that params alone take over their thresholds while the modes inside them, or the
 // larger of two operands, stay as they are. Those count that something reads, and whose events come.
 func TestThresholdsInModes(t *testing.T) {
@@ -686,7 +698,7 @@ func TestKinksAtTimesThatMove(t *testing.T) {
 }
 
 // TestSecondDerivativesOfManyKinks holds that second derivatives are marked where steps do not end at kinks: what these
-// contribute is missing.
+// contribute to those by two variables that move them is missing.
 //
 //odes:goroutines
 func TestSecondDerivativesOfManyKinks(t *testing.T) {
@@ -703,6 +715,10 @@ objective J = final(y)
 			t.Fatal(err)
 		}
 		marked := s.HessianTrusts != nil && s.HessianTrusts[0] != odes.Sound
+		if k := 2*s.Columns + 2; s.HessianTrusts != nil && (s.HessianTrusts[2] != odes.Sound || // by r and A
+			s.HessianTrusts[k] != odes.Sound || s.HessianTrusts[s.Columns] == odes.Sound) { // by A and A, c and r
+			t.Errorf("%s kinks: marks %v", n, s.HessianTrusts)
+		}
 		if marked != want || modeltest.Warned(s, odes.CodeKink) != want {
 			t.Errorf("%s kinks: d²J/dr² = %g, marked %v: %v", n, s.Hessian[0], marked, s.Warnings)
 		}
@@ -766,6 +782,11 @@ func TestSidesOfOneValue(t *testing.T) {
 		"objective J = sum_at(1, if a <= 1 + t then 1 + t else 2)":                false,
 		"objective J = final(if p > 3 then (if a > 2 then a else 2) else 5)":      false,
 		"objective J = final(if p >= 1 and a >= 2 then p*a else 2 + (p - 1)^2/8)": true,
+		"objective J = integral(if p > 1 then (p - 1)^2 else 0)":                  false,
+		"objective J = integral(a*(if x > p then p*(x - p)^2 else 0))":            false,
+		"objective J = integral(if a >= 2*p then exp(p - 1) - p else 0)":          false,
+		"objective J = integral(if p > 1 then p - 1 else 0)":                      true,
+		"objective J = integral(if p > 1 then 1e-6*(p - 1) else 0)":               true,
 	} {
 		warnsOfKink(t, text, head+text, want)
 	}

@@ -9,21 +9,22 @@ import (
 )
 
 // GradeSecond estimates errors of the second derivatives of s and grades them, by those of fine, the independent run
-// that gave o. It warns of what is not right. sizes are by columns those of the variables. left tells that they lack
-// something, so that none is sound.
+// that gave o. It warns of what is not right. sizes are by columns those of the variables. Second derivatives by two of
+// those that left marks lack something, and none of them is sound; left may be nil.
 func (s *Result) GradeSecond(
-	x *explain.Explainer, fine *result.Sensitivities, sizes []float64, left bool, o *Opinion,
+	x *explain.Explainer, fine *result.Sensitivities, sizes []float64, left []bool, o *Opinion,
 ) {
 	c := s.Columns
 	s.HessianErrors, s.ProductErrors = make([]float64, len(s.Hessian)), make([]float64, len(s.Products))
 	s.HessianTrusts, s.ProductTrusts = make([]result.Trust, len(s.Hessian)), make([]result.Trust, len(s.Products))
-	least := result.Sound
-	if left {
-		least = result.Loose
-		for _, list := range [][]result.Trust{s.HessianTrusts, s.ProductTrusts} {
-			for k := range list {
-				list[k] = result.Loose
-			}
+	for k := range s.HessianTrusts {
+		if left != nil && left[k/c%c] && left[k%c] {
+			s.HessianTrusts[k] = result.Loose
+		}
+	}
+	for k := range s.ProductTrusts {
+		if left != nil && left[k%c] && s.along(left) {
+			s.ProductTrusts[k] = result.Loose
 		}
 	}
 	worst := result.Sound
@@ -31,7 +32,7 @@ func (s *Result) GradeSecond(
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		of := least
+		of := result.Sound
 		if at := i * c * c; s.Hessian != nil {
 			n := Seconds{
 				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
@@ -76,4 +77,14 @@ func (s *Result) GradeSecond(
 	if worst == result.Sound {
 		s.HessianTrusts, s.ProductTrusts = nil, nil
 	}
+}
+
+// along reports whether the direction of the products moves any of some columns.
+func (s *Result) along(columns []bool) bool {
+	for k, d := range s.Direction {
+		if d != 0 && columns[k] {
+			return true
+		}
+	}
+	return false
 }

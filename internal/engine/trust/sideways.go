@@ -7,11 +7,11 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Sideways are runs at two distances on one side of variables: Near, and Far at twice the distance. Noise is the part
-// of values within which they agree with derivatives.
+// Sideways are runs at two distances on one side of variables: Near, which is about Part of their sizes away, and Far
+// at twice the distance. Noise is the part of values within which they agree with derivatives.
 type Sideways struct {
-	Near, Far result.Sensitivities
-	Noise     float64
+	Near, Far   result.Sensitivities
+	Noise, Part float64
 }
 
 // Suspects lists columns by which a derivative may be that of one side, as far as that is not decided: first those
@@ -77,7 +77,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 		}
 		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
-		jumps := !(math.Abs(y-there) <= noise+float64(x.Noise*size))
+		off := math.Abs(y - there)
+		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, x.Near.Values[i].Value-y))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -85,6 +86,9 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 			off := math.Inf(1)
 			if !jumps {
 				off = math.Abs(fine.Gradient[from+k] - row[k])
+				if x.comes(off, near[k]-fine.Gradient[from+k]) {
+					off = 0
+				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
 			if sizes != nil {
@@ -122,6 +126,12 @@ func (s *Result) Ask(k int) {
 	for at := k; at < len(s.Gradient); at += s.Columns {
 		s.Unlike[at] = 0
 	}
+}
+
+// comes reports whether a number that is away by so much at Near comes to what it is compared with but for off. Where
+// all is zero at the variable itself, as of a square, nothing else tells how large numbers are.
+func (x *Sideways) comes(off, away float64) bool {
+	return float64(off*x.Part) <= float64(PartOfDerivatives*math.Abs(away))
 }
 
 // towards fills in what numbers on one side continue to at the variable itself: linearly, or the nearer ones as they

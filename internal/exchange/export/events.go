@@ -2,7 +2,17 @@ package export
 
 import (
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/policy"
 )
+
+// written is what exports know of the options of an event: they write it, or say that they cannot. A file that left out
+// another one would be of another model.
+func written(p policy.Policy) policy.Policy {
+	return policy.Policy{
+		Priority: p.Priority, Once: p.Once, Start: p.Start, Tol: p.Tol, Transient: p.Transient, Late: p.Late,
+		Most: p.Most,
+	}
+}
 
 // flattenEvents writes events out into their elements.
 func (x *exporter) flattenEvents() {

@@ -120,6 +120,9 @@ func (x *exporter) flatten() {
 	x.covers = map[place][]spot{}
 	x.unknown = map[*quantity]bool{}
 	for _, e := range m.Events {
+		if e.Policy != written(e.Policy) {
+			x.fail(e.Span, "%s has no option of events like one that %s has; leave that out", x.format.title, e.Name)
+		}
 		if e.Settles && !e.After {
 			x.fail(e.Span, "the run begins at a steady state, which %s cannot say: leave `equilibrate` out, and give "+
 				"the values of this state as initial values", x.format.title)

@@ -312,8 +312,8 @@ func (w *texWriter) texEvents() {
 func (w *texWriter) occasion(e *model.Event) string {
 	math := func(x model.Expr) string { return "$" + w.expr(x).text + "$" }
 	time := texName(w.source.Time.Name)
-	switch {
-	case e.Crossing != nil:
+	switch e.Kind() {
+	case model.ByCrossing:
 		text := "As " + math(e.Crossing) + " " + map[int8]string{
 			1: "rises through 0", -1: "falls through 0", 0: "changes its sign",
 		}[e.Way]
@@ -321,9 +321,9 @@ func (w *texWriter) occasion(e *model.Event) string {
 			text += " while " + math(e.When)
 		}
 		return text
-	case e.When != nil:
+	case model.ByCondition:
 		return "When " + math(e.When)
-	case e.Every != nil:
+	case model.Periodic:
 		from, text := w.source.From, "Every "+math(e.Every)
 		if e.From != nil {
 			from = e.From

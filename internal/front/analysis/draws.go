@@ -62,9 +62,12 @@ func drawnName(m *odes.Model, name string, symbols []odes.Symbol) (string, bool)
 	if _, is := drawnEffect(m, name); is {
 		return name, false
 	}
+	follows := func(name string) bool {
+		return slices.ContainsFunc(m.Objectives(), func(v odes.Value) bool { return v.Name == name })
+	}
 	for i := range symbols {
 		if symbols[i].Name == name {
-			return name, true
+			return name, !follows(name)
 		}
 	}
 	base, index := name, ""
@@ -81,12 +84,7 @@ func drawnName(m *odes.Model, name string, symbols []odes.Symbol) (string, bool)
 	if index != "" {
 		name = base + "[" + strings.ReplaceAll(index[1:], ".", ",") + "]"
 	}
-	for _, v := range m.Objectives() {
-		if v.Name == name {
-			return name, false
-		}
-	}
-	return name, true
+	return name, !follows(name)
 }
 
 // readDraws reads a file of draws, as odes sample -o or CmdStan writes it.

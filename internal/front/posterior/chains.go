@@ -3,7 +3,6 @@ package posterior
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
@@ -139,15 +138,7 @@ func (p *problem) between(r *Result, o *nuts.Options) {
 	if len(modes) < 2 || p.random != nil {
 		return
 	}
-	nearest := func(q []float64) int {
-		best, least := 0, math.Inf(1)
-		for m := range modes {
-			if far := modes[m].far(q); far < least {
-				best, least = m, far
-			}
-		}
-		return best
-	}
+	nearest := func(q []float64) int { return modeOf(modes, q) }
 	n := len(p.coords)
 	o.Centre = func(q []float64) []float64 { return modes[nearest(q)].q }
 	o.Jump = func(q []float64, random *elem.Rand) (to []float64, grows float64, ok bool) {

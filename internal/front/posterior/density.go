@@ -65,7 +65,7 @@ func (p *problem) runOptions() odes.Options {
 	for _, c := range p.constraints {
 		o.Of = append(o.Of, c.Name)
 	}
-	return o.GradientOnly()
+	return o.NumbersOnly()
 }
 
 func (p *problem) borrow() (*evaluator, error) {

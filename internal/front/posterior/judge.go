@@ -49,19 +49,12 @@ func (p *problem) visits(r *Result) {
 	q := make([]float64, len(p.coords))
 	for k := range r.Chains {
 		for d := range r.Chains[k].Draws() {
-			best, least := 0, math.Inf(1)
-			for m := range r.Modes {
-				if len(r.Modes) == 1 {
-					break
-				}
+			if len(r.Modes) > 1 {
 				for i := range q {
 					q[i] = p.coords[i].of(r.Chains[k].Values[i][d])
 				}
-				if far := r.Modes[m].far(q); far < least {
-					best, least = m, far
-				}
 			}
-			nearest = append(nearest, best)
+			nearest = append(nearest, modeOf(r.Modes, q))
 		}
 	}
 	mine := make([]float64, 0, len(nearest)) // one list at a time: there may be many draws

@@ -170,6 +170,22 @@ func (m *Mode) far(q []float64) float64 {
 	return math.Sqrt(s)
 }
 
+// modeOf returns the mode that q belongs to: of their normal distributions, that with the largest density there. What
+// is nearest, in widths, would give a wide mode most of a narrow one beside it.
+func modeOf(modes []Mode, q []float64) int {
+	best, most := 0, math.Inf(-1)
+	for m := range modes {
+		if len(modes) == 1 {
+			break
+		}
+		far := modes[m].far(q)
+		if at := modes[m].LogP - float64(far*far/2); at > most {
+			best, most = m, at
+		}
+	}
+	return best
+}
+
 // findModes searches for modes from several starts.
 func (p *problem) findModes(ctx context.Context, r *Result) error {
 	n := p.settings.Starts
@@ -196,6 +212,12 @@ func (p *problem) findModes(ctx context.Context, r *Result) error {
 	return p.besides(ctx, r)
 }
 
+// same reports whether two searches came to one mode.
+func same(a, b *Mode) bool {
+	const apart = 0.5 // in widths
+	return a.far(b.q) < apart || b.far(a.q) < apart
+}
+
 // gather lists the modes that searches found, each once.
 func (p *problem) gather(r *Result, found []*Mode) {
 	var modes []*Mode
@@ -203,16 +225,17 @@ func (p *problem) gather(r *Result, found []*Mode) {
 		if m == nil {
 			continue
 		}
-		same := slices.IndexFunc(modes, func(o *Mode) bool { return o.far(m.q) < 0.5 || m.far(o.q) < 0.5 })
-		if same < 0 {
+		at := slices.IndexFunc(modes, func(o *Mode) bool { return same(o, m) })
+		if at < 0 {
 			modes = append(modes, m)
 			continue
 		}
-		if o := modes[same]; m.LogP > o.LogP {
-			m.Found = o.Found
-			modes[same] = m
+		o := modes[at]
+		times := o.Found + m.Found
+		if m.LogP > o.LogP {
+			modes[at] = m
 		}
-		modes[same].Found++
+		modes[at].Found = times
 	}
 	slices.SortStableFunc(modes, func(a, b *Mode) int {
 		switch {

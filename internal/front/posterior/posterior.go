@@ -100,7 +100,7 @@ type Mode struct {
 	LogP   float64   // of the density of the coordinates of the search, which have a Jacobian
 	Weight float64   // the share of the mass by Laplace's method
 	Chains []int     // that began there
-	Draws  int       // that are nearer to it than to others
+	Draws  int       // that belong to it: see modeOf
 	Mean   []float64 // of these
 	Sd     []float64
 	Found  int       // how many searches came there

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/internal/base/draws"
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/nuts"
+	"odes.dev/odes/internal/base/sample"
 )
 
 // Evidence is the integral of exp(-of) over all that is drawn: the probability of the data where priors and likelihood
@@ -33,17 +34,32 @@ func evidenceOf(logs []float64, total, n int, effective float64) *Evidence {
 }
 
 // evidenceOfAll is that of several populations: their mean, and how far they differ.
-func evidenceOfAll(logs []float64) *Evidence {
-	top := slices.Max(logs)
-	x := make([]float64, len(logs))
-	for i := range logs {
-		x[i] = elem.Exp(logs[i] - top)
+//
+// Few populations may differ by little by chance. So twice the error is what holds the truth with a probability of 95 %
+// by Student's distribution, and no error is less than what descent tells: a part of a population that comes from so
+// few of its beginning has a share that varies as that of so few (A. Lee, N. Whiteley, Biometrika 105:609, 2018).
+func evidenceOfAll(all []Tempered, size int) *Evidence {
+	top := math.Inf(-1)
+	for i := range all {
+		top = max(top, all[i].Evidence)
 	}
+	x, descent := make([]float64, len(all)), 0.0
+	for i := range all {
+		x[i] = elem.Exp(all[i].Evidence - top)
+		descent += max(1/all[i].Families-float64(all[i].Steps+1)/float64(size), 0)
+	}
+	n := float64(len(x))
 	mean := draws.Mean([][]float64{x})
 	e := &Evidence{Log: top + elem.Log(mean), Error: nan}
-	if len(x) > 1 {
-		e.Error = draws.Sd([][]float64{x}) / mean / math.Sqrt(float64(len(x)))
+	if len(x) < 2 {
+		return e
 	}
+	student, err := sample.NewDist("student", []float64{n - 1, 0, 1}, math.Inf(-1), math.Inf(1))
+	if err != nil {
+		return e
+	}
+	wider := student.Quantile(0.975) / sample.NormalQuantile(0.975, 0.025)
+	e.Error = max(wider*draws.Sd([][]float64{x})/mean, math.Sqrt(descent/n)) / math.Sqrt(n)
 	return e
 }
 
@@ -103,17 +119,75 @@ func (p *problem) from() nuts.From {
 
 // populations draws by populations of particles, as many as there are chains, none of which knows of the others: what
 // they differ in is how far they are to be trusted.
+//
+// A mode that is narrow and has mass is higher than one that is wide: so where a trajectory saw a place that is higher
+// than all modes, a search begins there. If that finds a mode of which the first searches did not know, populations
+// begin anew, and jump there.
 func (p *problem) populations(ctx context.Context, r *Result) error {
+	all, tops, err := p.temper(ctx, r)
+	if err != nil {
+		return err
+	}
+	known, before := r.heavy(), slices.Clone(r.Modes)
+	if err := p.fromTops(ctx, r, tops); err != nil {
+		return err
+	}
+	if r.heavy() > known {
+		first := all
+		if all, _, err = p.temper(ctx, r); err != nil {
+			return err
+		}
+		for k, x := range all {
+			x.Evidence = withLate(r.Modes, before, first[k], x)
+		}
+	}
+	p.settle(r, all)
+	return nil
+}
+
+// withLate is the logarithm of the evidence of a population that jumps to modes of which it did not know at first. On
+// the way they have too few particles, in the end not: so it is that of the first population outside of these modes,
+// over the share of the particles that are outside in the end.
+func withLate(modes, before []Mode, first, last *nuts.Population) float64 {
+	outside := func(x *nuts.Population) (n float64) {
+		for i := range x.Particles {
+			m := &modes[modeOf(modes, x.Particles[i].Q)]
+			if slices.ContainsFunc(before, func(o Mode) bool { return same(&o, m) }) {
+				n++
+			}
+		}
+		return n
+	}
+	if a, b := outside(first), outside(last); a > 0 && b > 0 {
+		return first.Evidence + elem.Log(a/b)
+	}
+	return last.Evidence
+}
+
+// temper makes the populations. It returns the highest place that each saw, too; nil for none above all modes.
+func (p *problem) temper(ctx context.Context, r *Result) (all []*nuts.Population, tops [][]float64, err error) {
+	const above = 0.1 // in logarithms: rounding and errors of solvers are less
+	highest := math.Inf(-1)
+	for i := range r.Modes {
+		highest = max(highest, r.Modes[i].LogP+above)
+	}
 	s := &r.Settings
 	from, jumps := p.from(), nuts.Options{}
 	p.between(r, &jumps)
 	const parts = 20
 	p.told.begin("runs", parts*s.Chains)
-	all, counts := make([]*nuts.Population, s.Chains), make([]int, s.Chains)
-	err := p.each(s.Chains, func(e *evaluator, k int) (err error) {
-		before, told := e.n, 0
+	all, tops = make([]*nuts.Population, s.Chains), make([][]float64, s.Chains)
+	counts := make([]int, s.Chains)
+	err = p.each(s.Chains, func(e *evaluator, k int) (err error) {
+		before, told, top := e.n, 0, highest
 		defer func() { counts[k] = e.n - before }()
-		f := func(ctx context.Context, q, g []float64) (float64, error) { return e.density(ctx, q, g) }
+		f := func(ctx context.Context, q, g []float64) (float64, error) {
+			lp, err := e.density(ctx, q, g)
+			if err == nil && lp > top {
+				top, tops[k] = lp, append(tops[k][:0], q...)
+			}
+			return lp, err
+		}
 		all[k], err = nuts.Temper(ctx, len(p.coords), f, from, nuts.TemperOptions{
 			Seed: s.Seed, Number: k, Size: s.Draws, Depth: s.Depth, Target: s.Target, Jump: jumps.Jump,
 			Step: func(temperature float64) {
@@ -125,13 +199,46 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 		})
 		return err
 	})
-	if err != nil {
+	for _, n := range counts {
+		r.Gradients += n
+	}
+	return all, tops, err
+}
+
+// fromTops searches from the highest places, and lists all modes anew.
+func (p *problem) fromTops(ctx context.Context, r *Result, tops [][]float64) error {
+	found, counts := make([]*Mode, len(tops)), make([]int, len(tops))
+	err := p.each(len(tops), func(e *evaluator, k int) (err error) {
+		if tops[k] == nil {
+			return nil
+		}
+		before := e.n
+		found[k], err = p.search(ctx, e, tops[k])
+		counts[k] = e.n - before
+		return err
+	})
+	for _, n := range counts {
+		r.Gradients += n
+	}
+	if err != nil || !slices.ContainsFunc(found, func(m *Mode) bool { return m != nil }) {
 		return err
 	}
+	all := make([]*Mode, 0, len(r.Modes)+len(found))
+	for i := range r.Modes {
+		m := r.Modes[i]
+		all = append(all, &m)
+	}
+	r.Modes = nil
+	p.gather(r, append(all, found...))
+	return nil
+}
+
+// settle keeps what populations are in the end.
+func (p *problem) settle(r *Result, all []*nuts.Population) {
+	s := &r.Settings
 	r.Chains = make([]Chain, s.Chains)
 	counted := map[string]*Rejection{}
 	for k, x := range all {
-		r.Gradients += counts[k]
 		c := &r.Chains[k]
 		c.Mode, c.Values = -1, make([][]float64, len(p.coords))
 		for i := range x.Particles {
@@ -149,12 +256,7 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 	for _, cause := range slices.Sorted(maps.Keys(counted)) {
 		r.Rejections = append(r.Rejections, *counted[cause])
 	}
-	var logs []float64
-	for _, x := range r.Populations {
-		logs = append(logs, x.Evidence)
-	}
-	r.Evidence = evidenceOfAll(logs)
-	return nil
+	r.Evidence = evidenceOfAll(r.Populations, s.Draws)
 }
 
 // Tempered is how a population of particles fared.

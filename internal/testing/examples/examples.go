@@ -2,6 +2,8 @@
 package examples
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -30,9 +32,6 @@ func Algebraic(file string) bool {
 // Delayed reports whether an example has delays, which only the explicit methods and discrete adjoints take, and
 // which need the history of a run.
 func Delayed(file string) bool {
-	switch name := strings.TrimSuffix(filepath.Base(file), ".ode"); name {
-	case "mackey_glass", "flu":
-		return true
-	}
-	return false
+	text, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(text, []byte("delay("))
 }

@@ -116,7 +116,7 @@ func (c *composition) bends(t *testing.T, text string) (list []string) {
 				switch {
 				case marked:
 					c.marked++
-					if both {
+					if both && got == got {
 						c.needless++
 					}
 				case !both:
@@ -154,6 +154,10 @@ func TestCurvatures(t *testing.T) {
 				if list := c.bends(t, text); len(list) > 0 {
 					t.Errorf("%s, generic %v, seed %d: %s\n%s", kind.name, generic, seed,
 						strings.Join(slices.Compact(list), "\n"), indent(text))
+				}
+				if c.needless > 0 && *report {
+					t.Logf("%s, generic %v, seed %d: %d of %d second derivatives are right, but marked\n%s", kind.name,
+						generic, seed, c.needless, c.compared, indent(text))
 				}
 				compared, marked, needless = compared+c.compared, marked+c.marked, needless+c.needless
 			}

@@ -245,8 +245,8 @@ func TestPeriodicDoses(t *testing.T) {
 		if i%4 != 0 {
 			continue
 		}
-		n, _, wrong, err := judgeSeconds(c, seconds)
-		if twice += n; wrong != "" || err != nil {
+		n, wrong, err := judgeSeconds(c, seconds)
+		if twice += n.all; wrong != "" || err != nil {
 			t.Errorf("seed %d: %s %v\n%s", first+i, wrong, err, indent(c.Text))
 		}
 	}

@@ -217,10 +217,17 @@ func (d *draw) nested() known {
 	return out
 }
 
+// period declares a period, of which so many go into the span. Moved by its scale, it moves the last jump by one.
+func period(d *draw, cycles float64) value {
+	P := d.param("P", d.rounded(d.duration()/cycles, 0, math.Inf(1), 4))
+	d.scaled(P.re() * P.re() / max(P.re(), math.Abs(d.to.re())))
+	return P
+}
+
 // periodic draws a signal that repeats, made of functions with jumps.
 func (d *draw) periodic() known {
 	cycles := d.uniform(1.3, 40)
-	P := d.param("P", d.rounded(d.duration()/cycles, 0, math.Inf(1), 4))
+	P := period(d, cycles)
 	A := d.amplitude("A")
 	duty := d.uniform(0.05, 0.9)
 	var on, off, start num // level within and outside of the part, and when the first period began
@@ -290,7 +297,7 @@ func (d *draw) periodic() known {
 // staircase draws an expression that is linear but for jumps: mod, sawtooth, floor, round, ceil, trunc.
 func (d *draw) staircase() known {
 	cycles := d.uniform(1.3, 20)
-	P := d.param("P", d.rounded(d.duration()/cycles, 0, math.Inf(1), 4))
+	P := period(d, cycles)
 	A := d.amplitude("A")
 	shift := 0.0 // of the jumps, in periods
 	slope, offset := A.div(P.num), num{}
@@ -434,7 +441,7 @@ func join(list []float64) string {
 // repeatedTable draws a table that is read at mod(t, P).
 func (d *draw) repeatedTable() known {
 	cycles := d.uniform(1.3, 12)
-	P := d.param("P", d.rounded(d.duration()/cycles, 0, math.Inf(1), 4))
+	P := period(d, cycles)
 	A := d.amplitude("A")
 	a := d.uniform(0.1, 0.6)
 	T := []float64{a, a + d.log(0.01, 0.1), a + 0.2, a + 0.2 + d.log(0.01, 0.1)}

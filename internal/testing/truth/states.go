@@ -714,7 +714,7 @@ func (d *draw) waveEvents() {
 	var at, times []num
 	for k := math.Floor((om.re()*d.from.re()+ph.re())/(2*math.Pi)) - 1; ; k++ {
 		t := angle.neg().plus(2 * math.Pi * k).sub(ph.num).div(om.num)
-		if t.re() > d.to.re() {
+		if !(t.re() <= d.to.re()) { // also where c has been moved above 1
 			break
 		}
 		times = append(times, t)

@@ -133,6 +133,8 @@ func directions() {
 	kernel("perturb", "(v, size *float64, by float64, seeds *uint64, n int)",
 		"perturb adds pseudo-random numbers in [-by, by) times size[i] to v[i]; n is a multiple of four.",
 		emit.Perturb)
+	kernel("control", "(factor, e, err, beta, last, before *float64, beta2, beta3, safe, k float64, n int)",
+		"control is Control of n elements, a multiple of four.", emit.Control)
 }
 
 func combinations() {

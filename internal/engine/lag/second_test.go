@@ -1,0 +1,183 @@
+package lag_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/seeds"
+)
+
+// bend is a second derivative of a reference.
+type bend struct {
+	By    [2]string
+	Value float64
+}
+
+// TestSecond compares Hessians with two independent computations.
+func TestSecond(t *testing.T) {
+	text, err := os.ReadFile("testdata/delays.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Cases []struct {
+			ID, Model string
+			T         float64
+			By        []string `json:"differentiated_with_respect_to"`
+			Results   []struct {
+				T      float64
+				Second map[string][]bend
+			}
+			Objectives map[string]struct {
+				Definition string
+				Second     []bend
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, c := range all.Cases {
+		var want [][]bend
+		text := c.Model
+		add := func(definition string, list []bend) {
+			text += fmt.Sprintf("objective H%d = %s\n", len(want), definition)
+			want = append(want, list)
+		}
+		for _, x := range c.Results {
+			for state, list := range x.Second {
+				if x.T == c.T {
+					add(fmt.Sprintf("final(%s)", state), list)
+				} else {
+					add(fmt.Sprintf("sum_at([%v], %s)", x.T, state), list)
+				}
+			}
+		}
+		for _, o := range c.Objectives {
+			if len(o.Second) > 0 {
+				add(o.Definition, o.Second)
+			}
+		}
+		if len(want) == 0 {
+			continue
+		}
+		for method, rtol := range map[string]string{"auto": "1e-10", "radau9": "1e-11"} {
+			s := sensitivities(t, text, c.By, map[string]string{
+				"solver.rtol": rtol, "sens.order": "2", "solver.method": method,
+			})
+			n := len(s.Variables)
+			place := map[string]int{}
+			for i, v := range s.Variables {
+				place[v.String()] = i
+			}
+			for i, list := range want {
+				largest := 0.0
+				for _, b := range list {
+					largest = max(largest, math.Abs(b.Value))
+				}
+				for _, b := range list {
+					seen++
+					got := s.Hessian[i*n*n+place[b.By[0]]*n+place[b.By[1]]]
+					if d := math.Abs(got-b.Value) / max(math.Abs(b.Value), 1e-3*largest, 1e-6); !(d <= 1e-6) {
+						t.Errorf("%s by %s: ∂²%s/∂%v = %.12g, want %.12g: off by %.1e", c.ID, method, s.Values[i].Name,
+							b.By, got, b.Value, d)
+					}
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d second derivatives", seen)
+	}
+}
+
+// sensitivities runs a model.
+func sensitivities(t *testing.T, text string, by []string, settings map[string]string) *odes.Sensitivities {
+	t.Helper()
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	o := odes.Options{Wrt: by, Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}}
+	for k, v := range settings {
+		o.Settings = append(o.Settings, odes.Setting{Key: k, Value: v})
+	}
+	s, err := m.Sensitivities(context.Background(), o)
+	if err != nil {
+		t.Fatalf("%v\n%s\n%v", err, text, settings)
+	}
+	return s
+}
+
+// apart reports whether nothing that is read lies near a break of a few generations, where differences of second order
+// know of higher derivatives that jump.
+func (m *linear) apart(by float64) bool {
+	for _, b := range m.breaks(4) {
+		for _, t := range append(m.reads(), m.end, m.end/2, m.end-m.tau, m.end/2-m.rho) {
+			if math.Abs(t-b) < by {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestRandomSecond compares products of Hessians of random linear equations with differences of the method of steps.
+func TestRandomSecond(t *testing.T) {
+	r := rand.New(rand.NewPCG(seeds.Of(t, 3), 59))
+	names := []string{"a", "b", "c", "f", "tau", "rho", "p", "q", "x0", "d", "t1", "t2"}
+	for range max(*models/4, 1) {
+		m := draw(r)
+		for !m.apart(5e-3) {
+			m = draw(r)
+		}
+		v := make([]float64, len(names))
+		for i := range v {
+			v[i] = math.Round(100*(2*r.Float64()-1)) / 100
+		}
+		method := methods[r.IntN(len(methods))]
+		s := sensitivities(t, m.text(), names, map[string]string{
+			"solver.rtol": "1e-11", "solver.method": method,
+			"sens.hvp": "[" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(v), "[]")), ", ") + "]",
+		})
+		const h = 3e-4
+		moved := func(i int, by, along float64) [6]float64 {
+			x := m
+			for k, name := range names {
+				*x.params()[name] += along * v[k]
+			}
+			*x.params()[names[i]] += by
+			return x.solve()
+		}
+		for i, name := range names {
+			var cross [2][6]float64 // by h, and by 2 h
+			for k := range cross {
+				e := float64(k+1) * h
+				type corner struct{ by, along, sign float64 }
+				for _, x := range []corner{{e, e, 1}, {e, -e, -1}, {-e, e, -1}, {-e, -e, 1}} {
+					for o, psi := range moved(i, x.by, x.along) {
+						cross[k][o] += x.sign * psi / (4 * e * e)
+					}
+				}
+			}
+			for o := range linearObjectives {
+				want := (4*cross[0][o] - cross[1][o]) / 3
+				got := s.Products[o*len(names)+i]
+				if d := math.Abs(got-want) / max(1, math.Abs(want)); !(d <= 2e-6) {
+					t.Errorf("%s by %s: %.10g, want %.10g: off by %.1e", linearObjectives[o], name, got, want, d)
+				}
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("%s along %v: %+v\n%s", method, v, m, m.text())
+		}
+	}
+}
