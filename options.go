@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -234,11 +234,11 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 }
 
 // overrides returns assignments in the units of the model.
-func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
+func (m *Model) overrides(set []Assignment, l *diag.List) []compiled.Override {
 	if len(set) == 0 {
 		return nil
 	}
-	list := make([]system.Override, 0, len(set))
+	list := make([]compiled.Override, 0, len(set))
 	for _, a := range set {
 		a, here := scoped(m, a, l)
 		if !here {
@@ -248,7 +248,7 @@ func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
 		if err != nil {
 			l.Errorf(CodeOverride, source.Span{}, "%v", err)
 		}
-		list = append(list, system.Override{Name: a.Name, Values: a.Values})
+		list = append(list, compiled.Override{Name: a.Name, Values: a.Values})
 	}
 	return list
 }
@@ -281,6 +281,6 @@ func scoped(m *Model, a Assignment, l *diag.List) (of Assignment, here bool) {
 }
 
 // point returns the parameters after assignments.
-func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
+func (m *Model) point(set []Assignment, l *diag.List) *compiled.Point {
 	return m.engine.System.NewPoint(m.overrides(set, l), l)
 }

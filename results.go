@@ -1,10 +1,10 @@
 package odes
 
 import (
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/verify"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
@@ -95,7 +95,7 @@ const (
 
 	CodeSetting   diag.Code = settings.CodeSetting     // "setting": a value that a setting does not take
 	CodeNoSuchRun diag.Code = settings.CodeUnavailable // "unavailable": this version does not do it
-	CodeOverride  diag.Code = system.CodeOverride      // "override": values that do not fit what they set
+	CodeOverride  diag.Code = compiled.CodeOverride    // "override": values that do not fit what they set
 	CodeUnchosen  diag.Code = settings.CodeUnchosen    // "unchosen": all settings blocks of a kind have names
 	CodeUnknown   diag.Code = typecheck.CodeUnknown    // "unknown-name": the model has no such name
 	CodeBounds    diag.Code = typecheck.CodeBounds     // "bad-bounds": a warning where a value is outside its bounds

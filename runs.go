@@ -3,10 +3,10 @@ package odes
 import (
 	"context"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/field"
 
 	"odes.dev/odes/internal/engine/run"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/verify"
 	"odes.dev/odes/lang/diag"
 )
@@ -80,7 +80,7 @@ func (r *Runner) Set(set ...Assignment) error {
 }
 
 // converted returns assignments in the units of the model, or what is wrong with these.
-func (m *Model) converted(set []Assignment) ([]system.Override, error) {
+func (m *Model) converted(set []Assignment) ([]compiled.Override, error) {
 	var l diag.List
 	list := m.overrides(set, &l)
 	return list, l.Err()
@@ -146,7 +146,7 @@ type Lanes struct {
 
 	model  *Model
 	engine *run.Lanes
-	set    []system.Override
+	set    []compiled.Override
 }
 
 // LaneCount is how many runs Lanes makes at a time.
@@ -169,14 +169,14 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 // that cannot be made side by side.
 func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, row func(i int) []float64, steps []int) {
 	l.engine.Outputs = l.Outputs
-	l.engine.Run(ctx, n, func(i int) ([]system.Override, error) {
+	l.engine.Run(ctx, n, func(i int) ([]compiled.Override, error) {
 		l.set = l.set[:0]
 		for _, a := range set(i) {
 			a, err := l.model.Convert(a)
 			if err != nil {
 				return nil, err
 			}
-			l.set = append(l.set, system.Override{Name: a.Name, Values: a.Values})
+			l.set = append(l.set, compiled.Override{Name: a.Name, Values: a.Values})
 		}
 		return l.set, nil
 	}, row, steps)

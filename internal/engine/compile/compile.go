@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"odes.dev/odes/data"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/redose"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -169,14 +169,14 @@ func states(m *model.Model) []*model.Output {
 
 // Model compiles a checked model, and those of its experiments in file order. If something cannot be
 // compiled, it reports that to list and returns nil.
-func Model(m *model.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
+func Model(m *model.Model, list *diag.List) (whole *compiled.Model, experiments []*compiled.Model) {
 	defer func() {
 		if list.Ended() {
 			whole, experiments = nil, nil
 		}
 	}()
 	defer diag.Leave()
-	whole = system.New(m, list)
+	whole = compiled.New(m, list)
 	if whole == nil {
 		return nil, nil
 	}
@@ -192,14 +192,14 @@ func Model(m *model.Model, list *diag.List) (whole *system.Model, experiments []
 
 // Part compiles a model that was made from that of whole, or from one of its experiments, and shares with it what they
 // have in common. If it cannot be compiled, Part reports that to list and returns nil.
-func Part(whole *system.Model, m *model.Model, list *diag.List) *system.Model {
+func Part(whole *compiled.Model, m *model.Model, list *diag.List) *compiled.Model {
 	return whole.Experiment(m, list)
 }
 
 // Check looks for errors in a text and its settings, without a run in mind. What the language has but
 // this version does not solve is checked too, with a warning in place of an error; whole is nil then.
 // Check returns nil if list holds an error.
-func Check(name, text string, files fs.FS, list *diag.List) (m *model.Model, whole *system.Model) {
+func Check(name, text string, files fs.FS, list *diag.List) (m *model.Model, whole *compiled.Model) {
 	m, _ = Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
 	if list.HasErrors() || list.Ended() {
 		return nil, nil
@@ -213,7 +213,7 @@ func Check(name, text string, files fs.FS, list *diag.List) (m *model.Model, who
 
 // finish reports what the checker leaves open: settings that do not fit the model and, with compiled,
 // indices that depend on all values of a loop. It returns what it compiled.
-func finish(m *model.Model, compiled bool, list *diag.List) (whole *system.Model) {
+func finish(m *model.Model, compiled bool, list *diag.List) (whole *compiled.Model) {
 	settings.CheckStates(m, list)
 	if compiled && len(m.Later) == 0 {
 		whole, _ = Model(m, list)

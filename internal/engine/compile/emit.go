@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -21,7 +21,7 @@ type stage struct {
 	// One of these writes it: from the text, from the checked model, or from the compiled one.
 	text     func(io.Writer, *source.File) error
 	checked  func(io.Writer, *model.Model) error
-	compiled func(*system.Model, io.Writer) error
+	compiled func(*compiled.Model, io.Writer) error
 }
 
 // stages are in the order of the pipeline. The first two do not need a valid model.
@@ -29,11 +29,11 @@ var stages = []stage{
 	{name: "tokens", text: parser.DumpTokens},
 	{name: "ast", text: parser.DumpTree},
 	{name: "model", checked: model.Dump},
-	{name: "tape", compiled: (*system.Model).EmitTapes},
-	{name: "vjp", compiled: (*system.Model).EmitTransposes},
-	{name: "jvp", compiled: (*system.Model).EmitTangents},
-	{name: "jacobian", compiled: (*system.Model).EmitJacobian},
-	{name: "program", compiled: (*system.Model).EmitPrograms},
+	{name: "tape", compiled: (*compiled.Model).EmitTapes},
+	{name: "vjp", compiled: (*compiled.Model).EmitTransposes},
+	{name: "jvp", compiled: (*compiled.Model).EmitTangents},
+	{name: "jacobian", compiled: (*compiled.Model).EmitJacobian},
+	{name: "program", compiled: (*compiled.Model).EmitPrograms},
 }
 
 // Stages returns the names of the stages that Emit shows, in the order of the pipeline.
@@ -73,7 +73,7 @@ func Emit(w io.Writer, name, file, text string, files fs.FS) error {
 	}
 	var list diag.List
 	m, _ := Text(file, text, typecheck.Env{Files: files}, &list)
-	var compiled *system.Model
+	var compiled *compiled.Model
 	if !list.HasErrors() {
 		compiled, _ = Model(m, &list)
 	}

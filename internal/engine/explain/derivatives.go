@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/origin"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
 )
@@ -26,7 +26,7 @@ const mostLooks = 10_000
 // NoDerivativeAlong says where along a recorded run the rates have a derivative that is not a finite number; "" if they
 // have none at the ends of its first steps.
 func (x *Explainer) NoDerivativeAlong(
-	find *system.Derivatives, run *record.Trajectory, reader *record.Reader,
+	find *compiled.Derivatives, run *record.Trajectory, reader *record.Reader,
 ) string {
 	reader.Open(context.Background(), run)
 	var s solvers.Step

@@ -8,7 +8,7 @@ package explain
 
 import (
 	"odes.dev/odes/internal/base/memory"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
@@ -47,13 +47,13 @@ const (
 
 // Explainer explains runs of one model. Goroutines may share it.
 type Explainer struct {
-	model *system.Model
+	model *compiled.Model
 	time  string      // name of the independent variable
 	span  source.Span // of its declaration
 }
 
 // New returns the explainer of a model.
-func New(m *system.Model) *Explainer {
+func New(m *compiled.Model) *Explainer {
 	return &Explainer{model: m, time: m.Checked.Time.Name, span: m.Checked.Time.Span}
 }
 

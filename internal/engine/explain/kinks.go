@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -22,10 +23,10 @@ import (
 // It returns those, and how many warnings it gave. It warns of kinks that only second derivatives show where these are
 // asked for. rtol is the relative tolerance of the run's steps, within which what is read may tie; 0 where it is not
 // known.
-func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.Trajectory, reader *record.Reader,
-	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, rtol float64,
+func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record.Trajectory, reader *record.Reader,
+	functionals []float64, peaks []sens.Peak, variables []compiled.Variable, columns int, second bool, rtol float64,
 	l *diag.List,
-) (all []system.Fold, n int, err error) {
+) (all []onesided.Fold, n int, err error) {
 	if find == nil {
 		return nil, 0, nil
 	}
@@ -43,13 +44,13 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.T
 		span = m.T - span
 	}
 	spots.list = sens.Meanwhile(spots.list, peaks, float64(0x1p-30*span))
-	look := func(i int) ([]system.Kink, int, error) {
+	look := func(i int) ([]onesided.Kink, int, error) {
 		after, _, err := reader.LoadMark(i, &m)
 		if err != nil {
 			return nil, 0, err
 		}
 		found := append(find.AtMark(&m, span), spots.at(i, after, &m)...)
-		return slices.DeleteFunc(found, func(k system.Kink) bool {
+		return slices.DeleteFunc(found, func(k onesided.Kink) bool {
 			return k.Clock && find.Fixed(&m)
 		}), after, nil
 	}
@@ -64,7 +65,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.T
 		if len(found) > 0 {
 			last = i
 		}
-		if err := spots.behind(i, reader, func([]system.Kink, float64) { last = i }); err != nil {
+		if err := spots.behind(i, reader, func([]onesided.Kink, float64) { last = i }); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -76,7 +77,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.T
 		last = run.Marks() - 1
 	}
 	said := map[source.Span]bool{}
-	warn := func(list []system.Kink, t float64) {
+	warn := func(list []onesided.Kink, t float64) {
 		for _, k := range list {
 			if !k.Moved() || k.Smooth && !second {
 				continue
@@ -109,7 +110,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.T
 			return nil, 0, err
 		}
 		warn(found, t)
-		if err := spots.behind(i, reader, func(found []system.Kink, t float64) {
+		if err := spots.behind(i, reader, func(found []onesided.Kink, t float64) {
 			suspects.WeighInside(found)
 			warn(found, t)
 		}); err != nil {
@@ -126,7 +127,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *record.T
 
 // spots finds kinks and ties where largest values are read, from mark to mark of a run.
 type spots struct {
-	find *system.Kinks
+	find *onesided.Kinks
 	run  *record.Trajectory
 	list []sens.Spot
 	next int // of list
@@ -134,7 +135,7 @@ type spots struct {
 	first solvers.Mark
 }
 
-func newSpots(find *system.Kinks, run *record.Trajectory, peaks []sens.Peak) *spots {
+func newSpots(find *onesided.Kinks, run *record.Trajectory, peaks []sens.Peak) *spots {
 	x := &spots{find: find, run: run}
 	x.list = sens.Spots(peaks)
 	if !find.OfPeaks() {
@@ -143,8 +144,8 @@ func newSpots(find *system.Kinks, run *record.Trajectory, peaks []sens.Peak) *sp
 	return x
 }
 
-func readingOf(s *sens.Spot) system.Reading {
-	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed, Falls: s.Falls}
+func readingOf(s *sens.Spot) onesided.Reading {
+	return onesided.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed, Falls: s.Falls}
 }
 
 // take returns the next spot if it is before a place, or there.
@@ -161,7 +162,7 @@ func (x *spots) take(step int, theta float64) *sens.Spot {
 }
 
 // at lists the kinks of what is read on either side of mark i, which is m and at the end of step after.
-func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
+func (x *spots) at(i, after int, m *solvers.Mark) (found []onesided.Kink) {
 	if m.Inside || len(x.list) == 0 {
 		return nil
 	}
@@ -178,7 +179,7 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
 		found = append(found, x.find.BehindMark(readingOf(s), m)...)
 		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
-			found = slices.DeleteFunc(found, func(k system.Kink) bool { return !k.Kept && !k.Tie })
+			found = slices.DeleteFunc(found, func(k onesided.Kink) bool { return !k.Kept && !k.Tie })
 			r := readingOf(s)
 			r.Kept = false
 			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about
@@ -188,7 +189,7 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 }
 
 // behind visits the kinks of what is read between mark i and the next.
-func (x *spots) behind(i int, reader *record.Reader, visit func(found []system.Kink, t float64)) error {
+func (x *spots) behind(i int, reader *record.Reader, visit func(found []onesided.Kink, t float64)) error {
 	if i+1 == x.run.Marks() {
 		return nil
 	}
@@ -210,7 +211,7 @@ func (x *spots) behind(i int, reader *record.Reader, visit func(found []system.K
 }
 
 // along tells suspects the states of a run at the ends of some steps, and then that the next mark comes.
-func (x *Explainer) along(run *record.Trajectory, reader *record.Reader, suspects *system.Suspects, from, to int,
+func (x *Explainer) along(run *record.Trajectory, reader *record.Reader, suspects *onesided.Suspects, from, to int,
 ) error {
 	const most = 16
 	var s solvers.Step
@@ -237,7 +238,7 @@ func (x *Explainer) along(run *record.Trajectory, reader *record.Reader, suspect
 }
 
 // warnOfKink warns of a kink that was found at a time.
-func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
+func (x *Explainer) warnOfKink(k *onesided.Kink, t float64, l *diag.List) {
 	what := map[tape.Op]string{
 		tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
 		tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",

@@ -3,12 +3,12 @@ package explain
 import (
 	"slices"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/diag"
 )
 
 // Asserts checks the asserts of the model at the parameters of a run.
-func (x *Explainer) Asserts(pt *system.Point) error {
+func (x *Explainer) Asserts(pt *compiled.Point) error {
 	var l diag.List
 	for _, i := range pt.FailedAsserts() {
 		a := x.model.Checked.Asserts[i]
@@ -25,10 +25,10 @@ func (x *Explainer) Asserts(pt *system.Point) error {
 }
 
 // NoInfluence notes the variables that nothing reads, neither in the model nor in one of its experiments.
-func (x *Explainer) NoInfluence(variables []system.Variable, experiments []*system.Model, l *diag.List) {
+func (x *Explainer) NoInfluence(variables []compiled.Variable, experiments []*compiled.Model, l *diag.List) {
 	for _, v := range variables {
 		if v.Initial || x.model.Reads(v.Name) || x.model.Checked.Scales(v.Name) ||
-			slices.ContainsFunc(experiments, func(m *system.Model) bool { return m.Reads(v.Name) }) {
+			slices.ContainsFunc(experiments, func(m *compiled.Model) bool { return m.Reads(v.Name) }) {
 			continue
 		}
 		for _, s := range x.model.Checked.Params {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/limits"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -247,7 +247,7 @@ func reading(other string) string {
 }
 
 // Bounds warns of params that are outside of their bounds at pt. Of numbers that are defaults the checker has warned.
-func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
+func (x *Explainer) Bounds(pt *compiled.Point, l *diag.List) {
 	for _, s := range x.model.Checked.Params {
 		if v, ok := limits.Beyond(x.model, pt, s); ok {
 			lo, hi, _ := limits.At(x.model, pt, s)
@@ -277,7 +277,7 @@ func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) (n int) {
 		}
 		said[k] = true
 		f := &x.model.Compiled.Functionals[k]
-		name := system.ElementName(strings.Join(strings.Fields(f.Span.Text()), " "), f.Shape, p.Element-f.Offset)
+		name := compiled.ElementName(strings.Join(strings.Fields(f.Span.Text()), " "), f.Shape, p.Element-f.Offset)
 		l.Warnf(CodeTie, f.Span, "%s is as large at %s as at %s, but for the tolerance: it is not differentiable "+
 			"where two maxima tie; derivatives are those at %s",
 			name, x.When(p.T), x.When(p.Other), x.When(p.T))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -364,5 +365,5 @@ func (x *Worker) pointed(pt *sens.Point) *sens.Point {
 
 // rests reports whether a site is the steady state behind the run, the past of which is what it is itself.
 func (x *Worker) rests(s *sens.Site) bool {
-	return s.Kind == sens.SiteEvent && x.w.Moment(s.Firing.Event) == system.AfterEnd
+	return s.Kind == sens.SiteEvent && x.w.Moment(s.Firing.Event) == compiled.AfterEnd
 }

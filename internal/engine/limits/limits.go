@@ -4,7 +4,7 @@ package limits
 import (
 	"math"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -17,7 +17,7 @@ func Made(s *model.Symbol) bool { return s.Least != nil || s.Most != nil }
 func bounded(s *model.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) || Made(s) }
 
 // Bounded lists the params that have bounds.
-func Bounded(m *system.Model) (list []*model.Symbol) {
+func Bounded(m *compiled.Model) (list []*model.Symbol) {
 	for _, s := range m.Checked.Params {
 		if bounded(s) {
 			list = append(list, s)
@@ -27,7 +27,7 @@ func Bounded(m *system.Model) (list []*model.Symbol) {
 }
 
 // At returns the bounds of s at pt, and the params that they read. A bound that is no number is none.
-func At(m *system.Model, pt *system.Point, s *model.Symbol) (lo, hi float64, reads []string) {
+func At(m *compiled.Model, pt *compiled.Point, s *model.Symbol) (lo, hi float64, reads []string) {
 	one := func(e model.Expr, v float64) float64 {
 		if e == nil {
 			return v
@@ -52,7 +52,7 @@ func At(m *system.Model, pt *system.Point, s *model.Symbol) (lo, hi float64, rea
 }
 
 // Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
-func Beyond(m *system.Model, pt *system.Point, s *model.Symbol) (x float64, ok bool) {
+func Beyond(m *compiled.Model, pt *compiled.Point, s *model.Symbol) (x float64, ok bool) {
 	if !bounded(s) {
 		return 0, false
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -54,7 +55,7 @@ func (m *Model) Along(ctx context.Context, setup Setup, variables []result.Varia
 	}
 	r.Differentiate(variables)
 	_, err = asNeeded(r, func() (solvers.Stats, error) {
-		values, err := r.problem.Kit(1, system.Values, false)
+		values, err := r.problem.Kit(1, compiled.Values, false)
 		if err != nil {
 			return solvers.Stats{}, err
 		}
@@ -72,7 +73,7 @@ func (m *Model) Along(ctx context.Context, setup Setup, variables []result.Varia
 	if a.method, err = r.complexStep(); err != nil {
 		return nil, err
 	}
-	if a.tangent, err = r.tangentMethod(1, system.Push); err != nil {
+	if a.tangent, err = r.tangentMethod(1, compiled.Push); err != nil {
 		return nil, err
 	}
 	for _, method := range []sens.Teller{a.method, a.tangent} {

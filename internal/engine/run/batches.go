@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -154,7 +155,7 @@ func scalar(fn *stdlib.Func, o *model.Observation, args ...model.Expr) model.Exp
 // numbers. Experiments of which no group counts are not run. set gives parameters or initial values other values; see
 // Runner.Set.
 func (b *Batches) Run(
-	ctx context.Context, set []system.Override, counts [][]float64, gradient []float64,
+	ctx context.Context, set []compiled.Override, counts [][]float64, gradient []float64,
 ) (value float64, err error) {
 	b.answers.Next()
 	var chosen []*batchPart

@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/steady"
@@ -24,8 +24,8 @@ var (
 func (m *Model) Continue(
 	ctx context.Context, param string, from, to float64, points int, setup Setup,
 ) (*result.Branch, error) {
-	at := func(x float64) []system.Override {
-		return append(setup.Set[:len(setup.Set):len(setup.Set)], system.Override{Name: param, Values: []float64{x}})
+	at := func(x float64) []compiled.Override {
+		return append(setup.Set[:len(setup.Set):len(setup.Set)], compiled.Override{Name: param, Values: []float64{x}})
 	}
 	first := setup
 	first.Set = at(from)
@@ -39,7 +39,7 @@ func (m *Model) Continue(
 	if err := r.seeksSteady(); err != nil {
 		return nil, err
 	}
-	point := func(x float64) (*system.Point, error) {
+	point := func(x float64) (*compiled.Point, error) {
 		var l diag.List
 		pt := m.System.NewPoint(at(x), &l)
 		return pt, l.Err()

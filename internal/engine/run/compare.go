@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -232,7 +233,7 @@ func (x *Experiment) wrapUnless(alone bool, err error) error {
 }
 
 // Set gives parameters or initial values other values for the runs to come; see Runner.Set.
-func (c *Comparison) Set(set ...system.Override) error {
+func (c *Comparison) Set(set ...compiled.Override) error {
 	c.answers.Next()
 	for _, p := range c.parts {
 		if err := p.runner.Set(set...); err != nil {

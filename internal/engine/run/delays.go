@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/lag"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -185,7 +187,7 @@ func goesOn(r *Run) lag.GoesOnBy {
 }
 
 func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visit) error {
-	k, err := r.problem.Kit(1, system.Values, false)
+	k, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
@@ -286,7 +288,7 @@ const mostReturned = mostBeside
 
 // foldsOfPast returns what makes all derivatives of the last run suspect to be those of one side: that something comes
 // back of the past when something else happens, or that what is read at moments has kinks, which cannot be evaluated.
-func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold, err error) {
+func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fold, err error) {
 	if r.reading.past == nil || r.share > 0 || r.columns == 0 {
 		return nil, nil
 	}
@@ -306,11 +308,11 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold,
 	if !kinks && !r.reading.past.Meets(times, r.settings.Solver.RTol) {
 		return nil, nil
 	}
-	all := system.Fold{Moves: sets.New(r.columns), Into: system.IntoAll()}
+	all := onesided.Fold{Moves: sets.New(r.columns), Into: onesided.IntoAll()}
 	for k := range r.columns {
 		all.Moves.Add(k)
 	}
-	return []system.Fold{all}, nil
+	return []onesided.Fold{all}, nil
 }
 
 // kinksAtMoments reports whether there are kinks or jumps in what is read or set at moments, or of all that was read.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/result"
@@ -28,12 +28,12 @@ type Options struct {
 	Threads, Lanes       int
 	EventTimes, EventLog bool
 	Progress             func(result.Progress)
-	compileAfter         *system.CompileAfter
+	compileAfter         *compiled.CompileAfter
 	spec                 *solvers.Spec
 }
 
 // Assignment sets a param.
-type Assignment = system.Override
+type Assignment = compiled.Override
 
 // Setting is a key of a settings block and its value.
 type Setting struct{ Key, Value string }

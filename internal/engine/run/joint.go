@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/population"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
@@ -45,7 +45,7 @@ func (m *Model) Joint(setup Setup) (*Joint, error) {
 }
 
 // Set gives params other values.
-func (j *Joint) Set(set ...system.Override) error {
+func (j *Joint) Set(set ...compiled.Override) error {
 	clear(j.spreads)
 	return j.people.set(set)
 }
@@ -56,7 +56,7 @@ func (j *Joint) Effects(subject int) (names []string) {
 	for _, at := range q.active {
 		for _, e := range q.effects {
 			if at >= e.offset && at < e.offset+e.size {
-				names = append(names, system.ElementName(e.name, e.Sym.Type.Shape, at-e.offset))
+				names = append(names, compiled.ElementName(e.name, e.Sym.Type.Shape, at-e.offset))
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -108,7 +108,7 @@ func TestKeptBits(t *testing.T) {
 				get := func(checkpoint string, runs int) *result.Sensitivities {
 					t.Helper()
 					r, err := m.Prepare(Options{
-						compileAfter: &system.CompileAfter{Small: c.whole, Large: c.whole},
+						compileAfter: &compiled.CompileAfter{Small: c.whole, Large: c.whole},
 						Lanes:        c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
 							{"sens.mode", c.mode},
 							{"sens.error", c.error},

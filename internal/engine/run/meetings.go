@@ -3,7 +3,7 @@ package run
 import (
 	"slices"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/solvers"
 )
@@ -29,14 +29,14 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []trust.Meeting) {
 
 // foldsOfMeetings returns what meetings of the last run, and these with kinks, fold at least so that second derivatives
 // may jump: where things come at two times in place of one.
-func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []system.Fold) {
+func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []onesided.Fold) {
 	for i := range r.met {
 		list = append(list, r.met[i].Fold)
 	}
 	list = append(list, r.worker.Folds(stats.Bends, stats.Fired, r.places, r.columns)...)
 	for i := range list {
 		list[i].Meets = true
-		list[i].Into = system.IntoAll() // also what else happens then, at a time that either sets
+		list[i].Into = onesided.IntoAll() // also what else happens then, at a time that either sets
 	}
 	return list
 }

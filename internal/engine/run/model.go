@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/typecheck"
@@ -22,7 +22,7 @@ import (
 // Model is a compiled model. It is immutable, and goroutines may share it.
 type Model struct {
 	Checked *model.Model
-	System  *system.Model
+	System  *compiled.Model
 	Explain *explain.Explainer
 	Notes   []diag.Diagnostic // warnings and notes of compilation, which runs need not repeat
 	// Parse and Compile are the seconds that parsing (with checking) and compiling took.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -17,7 +18,7 @@ import (
 var modeMethods = map[string]func(r *Run, lanes int) (sens.Method, error){
 	sens.ModeAdjoint: (*Run).adjointMethod,
 	sens.ModeTangent: func(r *Run, lanes int) (sens.Method, error) {
-		return r.tangentMethod(lanes, system.PushElements)
+		return r.tangentMethod(lanes, compiled.PushElements)
 	},
 	sens.ModeForward: (*Run).forwardMethod,
 	sens.ModeContinuous: func(r *Run, _ int) (sens.Method, error) {
@@ -47,13 +48,13 @@ func (r *Run) sensitivityMethod(lanes int) (sens.Method, error) {
 // adjointMethod makes the discrete adjoint.
 func (r *Run) adjointMethod(lanes int) (sens.Method, error) {
 	many := r.sweepsFollow(lanes)
-	k, err := r.problem.Kit(lanes, system.Pull, many)
+	k, err := r.problem.Kit(lanes, compiled.Pull, many)
 	if err != nil {
 		return nil, err
 	}
 	first := k
-	r.kept = r.problem.StageValues(k, r.keepLimit)
-	workers := func(k *system.Kit) func() sens.CotangentWorker {
+	r.kept = steps.NewStageValues(k, r.keepLimit)
+	workers := func(k *compiled.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
 			if r.reading.past != nil {
@@ -84,14 +85,14 @@ func (r *Run) sweepsFollow(lanes int) bool { return len(r.objectives) > lanes }
 func (r *Run) beginAdjoint(lanes int) {
 	settled := r.problem.Jacobian || r.explicit || len(r.settings.Stiff) == 0
 	if settled && r.settings.Threads > 1 && r.settings.Mode == sens.ModeAdjoint {
-		r.problem.Begin(lanes, system.Pull, r.sweepsFollow(lanes))
+		r.problem.Begin(lanes, compiled.Pull, r.sweepsFollow(lanes))
 	}
 }
 
 // timesForwards makes what differentiates the times of many events.
 func (r *Run) timesForwards() sens.TimesForwards {
 	return sens.TimesForwards{Times: func() (func() sens.TangentWorker, error) {
-		t, err := r.tangentMethod(chooseLanes(r.problem.Width()), system.PushElements)
+		t, err := r.tangentMethod(chooseLanes(r.problem.Width()), compiled.PushElements)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (r *Run) timesForwards() sens.TimesForwards {
 }
 
 // tangentMethod makes the discrete tangent, along single elements or along any directions.
-func (r *Run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, error) {
+func (r *Run) tangentMethod(lanes int, dir compiled.Direction) (*sens.Tangent, error) {
 	k, err := r.problem.Kit(lanes, dir, false)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
 	if err := r.PresentOnly("a run in complex arithmetic"); err != nil {
 		return nil, err
 	}
-	k, err := r.problem.Kit(1, system.Values, false)
+	k, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
 	if err := r.PresentOnly("mode = forward"); err != nil {
 		return nil, err
 	}
-	k, err := r.problem.Kit(lanes, system.PushElements, false)
+	k, err := r.problem.Kit(lanes, compiled.PushElements, false)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +159,11 @@ func (r *Run) continuousMethod(backsolve bool) (sens.Method, error) {
 	if err := r.PresentOnly("a continuous adjoint"); err != nil {
 		return nil, err
 	}
-	counted, err := r.problem.Kit(1, system.Pull, false)
+	counted, err := r.problem.Kit(1, compiled.Pull, false)
 	if err != nil {
 		return nil, err
 	}
-	free, err := r.problem.Kit(1, system.PullStates, false)
+	free, err := r.problem.Kit(1, compiled.PullStates, false)
 	if err != nil {
 		return nil, err
 	}
@@ -204,11 +205,11 @@ func (r *Run) autoMode(objectives, columns int) error {
 	case sweeps > clearly*pushes:
 		mode, why = sens.ModeTangent, fmt.Sprintf("%s forwards, %d backwards", diag.Count(pushes, "sweep"), sweeps)
 	default:
-		pull, err := r.problem.Kit(back, system.Pull, sweeps > 1)
+		pull, err := r.problem.Kit(back, compiled.Pull, sweeps > 1)
 		if err != nil {
 			return err
 		}
-		push, err := r.problem.Kit(forth, system.PushElements, false)
+		push, err := r.problem.Kit(forth, compiled.PushElements, false)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/result"
 )
@@ -209,11 +209,11 @@ func (n *neighbours) sideways(ctx context.Context, steps []float64) (*trust.Side
 
 // shift moves columns of r and its parts by steps, so many times, until back is called.
 func (r *Runner) shift(steps []float64, times float64) (back func()) {
-	var list []system.Move
+	var list []compiled.Move
 	for _, v := range r.places {
 		for e := range v.Len {
 			if by := steps[v.Offset+e]; by != 0 {
-				list = append(list, system.Move{Of: v, Element: e, By: float64(times * by)})
+				list = append(list, compiled.Move{Of: v, Element: e, By: float64(times * by)})
 			}
 		}
 	}

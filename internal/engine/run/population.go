@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/population"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -216,7 +216,7 @@ func (q *person) measurements(m *model.Model, kind string) (of []string, err err
 }
 
 // set gives params other values for the integrals to come.
-func (l *people) set(set []system.Override) error {
+func (l *people) set(set []compiled.Override) error {
 	if l == nil {
 		return nil
 	}
@@ -335,9 +335,9 @@ func (q *person) place(r *Runner, eta []float64) error {
 	for k, at := range q.active {
 		all[at] = eta[k]
 	}
-	set := make([]system.Override, len(q.effects))
+	set := make([]compiled.Override, len(q.effects))
 	for i, e := range q.effects {
-		set[i] = system.Override{Name: e.name, Values: all[e.offset : e.offset+e.size]}
+		set[i] = compiled.Override{Name: e.name, Values: all[e.offset : e.offset+e.size]}
 	}
 	return r.Set(set...)
 }
@@ -608,9 +608,9 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 		for i, q := range r.people.subjects {
 			q.near = kept[i].Beside(x, base)
 		}
-		var set []system.Override
+		var set []compiled.Override
 		for _, v := range r.variables {
-			set = append(set, system.Override{Name: v.Name, Values: x[v.Offset : v.Offset+v.Size()]})
+			set = append(set, compiled.Override{Name: v.Name, Values: x[v.Offset : v.Offset+v.Size()]})
 		}
 		if err := r.people.set(set); err != nil {
 			return nil, err
@@ -652,9 +652,9 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 			out[k*c+j] = (side[0].gradient[j] - side[1].gradient[j]) / (2 * h)
 		}
 	}
-	var set []system.Override
+	var set []compiled.Override
 	for _, v := range r.variables {
-		set = append(set, system.Override{Name: v.Name, Values: base[v.Offset : v.Offset+v.Size()]})
+		set = append(set, compiled.Override{Name: v.Name, Values: base[v.Offset : v.Offset+v.Size()]})
 	}
 	for i, q := range r.people.subjects {
 		q.result = kept[i]
@@ -719,7 +719,7 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient, check boo
 func (m *Model) effects() (names []string) {
 	for _, e := range m.Checked.Randoms {
 		for i := range e.Sym.Type.Shape.Size() {
-			names = append(names, system.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+			names = append(names, compiled.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
 		}
 	}
 	return names

@@ -12,8 +12,11 @@ import (
 
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -45,9 +48,9 @@ type Run struct {
 	warnings     diag.List
 	summands     []*contribution // room for those of experiments
 
-	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
-	keepLimit int64               // bytes of that
-	together  int                 // runs of experiments that are recorded at once; 0 for none
+	kept      *steps.StageValues // what runs keep of their stages for the adjoint; nil for nothing
+	keepLimit int64              // bytes of that
+	together  int                // runs of experiments that are recorded at once; 0 for none
 
 	people *people // the subjects of a population; nil for a model without random effects
 
@@ -69,7 +72,7 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	for _, o := range r.objectives {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}
-	r.problem = m.System.Problem(point, rows, m.System.PeaksOf(goals))
+	r.problem = system.NewProblem(m.System, point, rows, m.System.PeaksOf(goals))
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}
@@ -167,7 +170,7 @@ func (r *Run) solvesAlgebraic(l *diag.List) {
 
 // splits reports what is against a method that solves equations with a part of the rates.
 func (r *Run) splits(l *diag.List) {
-	var none *system.NoImplicitPartError
+	var none *compiled.NoImplicitPartError
 	switch err := r.model.System.Splits(); {
 	case errors.As(err, &none):
 		l.Errorf(settings.CodeSetting, r.settings.AtMethod,
@@ -210,12 +213,12 @@ func (r *Run) auto() {
 }
 
 // set gives the run other values, after those of the Setup that it was made with, and notes them there.
-func (r *Run) set(setup *Setup, set []system.Override) error {
+func (r *Run) set(setup *Setup, set []compiled.Override) error {
 	var l diag.List
 	// The newest assignment of a name takes the place of older ones.
-	all := make([]system.Override, 0, len(setup.Set)+len(set))
+	all := make([]compiled.Override, 0, len(setup.Set)+len(set))
 	for _, a := range setup.Set {
-		if !slices.ContainsFunc(set, func(b system.Override) bool { return b.Name == a.Name }) {
+		if !slices.ContainsFunc(set, func(b compiled.Override) bool { return b.Name == a.Name }) {
 			all = append(all, a)
 		}
 	}
@@ -225,7 +228,7 @@ func (r *Run) set(setup *Setup, set []system.Override) error {
 		return err
 	}
 	for _, name := range r.problem.Point.Move(pt) {
-		l.Errorf(system.CodeOverride, source.Span{},
+		l.Errorf(compiled.CodeOverride, source.Span{},
 			"%q follows other params; to cut that link, set it in the options "+
 				"of Prepare", name)
 	}
@@ -248,10 +251,10 @@ func (r *Run) Differentiate(variables []result.Variable) {
 }
 
 // systemVariables are variables as package system knows them.
-func systemVariables(list []result.Variable) []system.Variable {
-	out := make([]system.Variable, len(list))
+func systemVariables(list []result.Variable) []compiled.Variable {
+	out := make([]compiled.Variable, len(list))
 	for i, v := range list {
-		out[i] = system.Variable{Name: v.Name, Initial: v.Initial, Place: system.Place{Offset: v.Offset, Len: v.Size()}}
+		out[i] = compiled.Variable{Name: v.Name, Initial: v.Initial, Place: vec.Place{Offset: v.Offset, Len: v.Size()}}
 	}
 	return out
 }
@@ -449,7 +452,7 @@ func (r *Run) controlErrors(variables []result.Variable, record *record.Trajecto
 		}
 	}
 	lanes := chooseLanes(n)
-	k, err := r.problem.Kit(lanes, system.PushElements, false)
+	k, err := r.problem.Kit(lanes, compiled.PushElements, false)
 	if err != nil {
 		return err
 	}
@@ -463,7 +466,7 @@ func (r *Run) controlErrors(variables []result.Variable, record *record.Trajecto
 }
 
 // record prepares tr to record the run. Programs of k recompute what tr does not keep.
-func (r *Run) record(tr *record.Trajectory, k *system.Kit) {
+func (r *Run) record(tr *record.Trajectory, k *compiled.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
 	tr.Fixed = r.settings.Solver.Fixed
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
@@ -29,13 +31,13 @@ type Runner struct {
 	*Run
 	setup     Setup
 	variables []result.Variable
-	places    []system.Variable // the variables as package system knows them
-	gatherer  system.Gatherer   // by them
-	columns   int               // of a row of the gradient
-	placed    bool              // a row of the sweep's derivatives by params begins a row of the gradient
-	byInitial bool              // some variable is an initial value
-	alone     bool              // nothing is compared with the runs, so what happened in them is only counted
-	keep      bool              // what was recorded is read once more, for second derivatives
+	places    []compiled.Variable // the variables as package system knows them
+	gatherer  compiled.Gatherer   // by them
+	columns   int                 // of a row of the gradient
+	placed    bool                // a row of the sweep's derivatives by params begins a row of the gradient
+	byInitial bool                // some variable is an initial value
+	alone     bool                // nothing is compared with the runs, so what happened in them is only counted
+	keep      bool                // what was recorded is read once more, for second derivatives
 	lanes     int
 	compile   float64 // seconds
 	gradient  []float64
@@ -59,9 +61,9 @@ type tools struct {
 	observer   *sens.Observer // of Values; nil until it was called
 	reader     record.Reader
 	guards     []solvers.Guard
-	chain      *system.Chain
-	kinks      *system.Kinks
-	search     *system.Derivatives // why some are not finite; nil until one was not
+	chain      *compiled.Chain
+	kinks      *onesided.Kinks
+	search     *compiled.Derivatives // why some are not finite; nil until one was not
 }
 
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
@@ -140,7 +142,7 @@ func (r *Runner) ready() (err error) {
 		r.gradient = make([]float64, n)
 	}
 	r.gradient = r.gradient[:n]
-	experiments := make([]*system.Model, len(r.model.Experiments))
+	experiments := make([]*compiled.Model, len(r.model.Experiments))
 	for i, x := range r.model.Experiments {
 		experiments[i] = x.Model.System
 	}
@@ -243,14 +245,14 @@ func (r *Runner) prepareForward() (err error) {
 	if r.chain, err = r.problem.Chain(false); err != nil {
 		return err
 	}
-	forward, err := r.problem.Kit(1, system.Values, false)
+	forward, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
 	r.worker = r.spread(r.problem.Worker(forward), 1, 1)
 	r.guards, r.observer = r.worker.Guards(), nil
 	r.happened = trust.Happenings{}
-	r.kinks = r.problem.Kinks()
+	r.kinks = onesided.NewKinks(&r.problem.Task)
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
 		return err
 	}
@@ -317,7 +319,7 @@ func (r *Runner) Swept() int { return r.res.Stats.Steps }
 // Set gives parameters (or initial values) other values for the runs to come, after those of the
 // options. A param whose default follows others, and an initial value, can only be set here if the
 // options of Prepare set them as well.
-func (r *Runner) Set(set ...system.Override) error {
+func (r *Runner) Set(set ...compiled.Override) error {
 	if err := r.set(&r.setup, set); err != nil {
 		return err
 	}
@@ -541,7 +543,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 }
 
 // toldKinks are the kinks that a result tells of; nil where only numbers count, as where another is compared with it.
-func (r *Runner) toldKinks() *system.Kinks {
+func (r *Runner) toldKinks() *onesided.Kinks {
 	if r.share > 0 || r.reading.past != nil || r.settings.Numbers {
 		return nil
 	}
@@ -549,7 +551,7 @@ func (r *Runner) toldKinks() *system.Kinks {
 }
 
 // markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
-func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
+func markKinks(r *Runner, out *trust.Result, kinks []onesided.Fold) {
 	if out.Kinked = nil; len(kinks) == 0 {
 		return
 	}
@@ -566,7 +568,7 @@ func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that.
-func (r *Runner) addSides(out *trust.Result, folds []system.Fold) {
+func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 	if len(folds) > 0 || out.Unseen() { // zeros may be none
 		r.foldsOf(out, folds)
 	}
@@ -584,7 +586,7 @@ func (r *Runner) addSides(out *trust.Result, folds []system.Fold) {
 }
 
 // foldsOf does so for the folds of the run itself.
-func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold) {
+func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns

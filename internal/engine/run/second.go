@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -38,7 +38,7 @@ func (r *Runner) wantSecond(l *diag.List) {
 	s, m := r.settings, r.model
 	r.curve = curvature{hessian: s.Order == 2, direction: s.HVP.List}
 	if s.HVP.Param != "" {
-		params := system.Names(m.Checked.Params)
+		params := compiled.Names(m.Checked.Params)
 		if !slices.Contains(params, s.HVP.Param) {
 			l.Errorf(settings.CodeSetting, s.HVP.Span,
 				"sens.hvp names no param %q%s; it takes a list of numbers, or a param "+
@@ -334,7 +334,7 @@ func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
 		lanes /= 2
 	}
-	k, err := r.problem.Kit(lanes, system.PushPull, false)
+	k, err := r.problem.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/result"
 )
 
@@ -33,7 +33,7 @@ func TestSecondWholeSteps(t *testing.T) {
 				o.Settings = append(o.Settings, Setting{Key: "solver.fixed_step", Value: "0.01"})
 			}
 			run := func(after int) *result.Sensitivities {
-				o.compileAfter = &system.CompileAfter{Small: after, Large: after}
+				o.compileAfter = &compiled.CompileAfter{Small: after, Large: after}
 				r, err := m.Prepare(o)
 				if err != nil {
 					t.Fatal(c.name, err)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -50,7 +50,7 @@ type Division struct {
 	weights    []*model.Symbol     // of the Lagrangian; see Section.Curve
 
 	mu    sync.Mutex
-	first *system.Model // with which the models of the parts share
+	first *compiled.Model // with which the models of the parts share
 }
 
 // Goal is an element of an objective or a constraint.
@@ -555,7 +555,7 @@ func readsLargest(e model.Expr) (reads bool) {
 }
 
 // Set gives params or initial values other values for the runs to come; see Runner.Set.
-func (s *Section) Set(set ...system.Override) error {
+func (s *Section) Set(set ...compiled.Override) error {
 	if err := s.runner.Set(set...); err != nil {
 		return s.wrap(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -24,7 +24,7 @@ type Setup struct {
 	// Parts are the settings of the experiments, in file order, which may change consts that settings read.
 	Parts []PartSettings
 	// Set overrides parameters and initial values, in order, in the units of the model.
-	Set []system.Override
+	Set []compiled.Override
 	// Lanes is the number of objectives swept together, or of variables; 0 leaves it to the run.
 	Lanes int
 	// Gradient, if large enough, is the memory for the derivatives.
@@ -49,7 +49,7 @@ type Setup struct {
 	Sides bool
 	// Integrals tells that somebody else compares those over random effects.
 	Integrals    bool
-	CompileAfter *system.CompileAfter
+	CompileAfter *compiled.CompileAfter
 }
 
 // PartSettings are the settings of an experiment, and what is wrong with them.
@@ -172,7 +172,7 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 			}
 			hint := m.Checked.Instead(t.Name)
 			if hint == "" {
-				hint = diag.DidYouMean(inner, system.Names(symbols))
+				hint = diag.DidYouMean(inner, compiled.Names(symbols))
 			}
 			d := l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s",
 				t.Text,
@@ -224,7 +224,7 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		known = append(known, o.Name)
 		for i := range size {
 			e := objective{row: row, of: o, unit: o.Value.Type().Unit, value: result.Value{
-				Name: system.ElementName(o.Name, shape, i), Doc: o.Doc,
+				Name: compiled.ElementName(o.Name, shape, i), Doc: o.Doc,
 				Unit: o.Value.Type().Unit.String(), Relation: o.Relation,
 			}}
 			row++

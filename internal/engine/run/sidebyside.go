@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/result"
@@ -19,8 +21,8 @@ import (
 // to one goroutine.
 type Lanes struct {
 	runners []*Runner
-	setters [LaneCount]*system.Setter // nil where params follow others
-	values  [][]float64               // of the points of all runs
+	setters [LaneCount]*compiled.Setter // nil where params follow others
+	values  [][]float64                 // of the points of all runs
 	runs    *sens.LaneRuns
 	back    bool
 	off     bool      // what stiff runs need could not be made
@@ -88,7 +90,7 @@ func (l *Lanes) equip() error {
 				}
 			}
 		}
-		var slopes *system.Kit
+		var slopes *compiled.Kit
 		var err error
 		switch {
 		case !l.back:
@@ -112,22 +114,22 @@ func (l *Lanes) equip() error {
 }
 
 // steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
-func (r lanePart) steppers(slopes *system.Kit, back bool) ([]lanes.Stepper, error) {
-	values, err := r.problem.Kit(1, system.Values, false)
+func (r lanePart) steppers(slopes *compiled.Kit, back bool) ([]lanes.Stepper, error) {
+	values, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil, err
 	}
-	var first *system.Lanes
+	var first *steps.Lanes
 	forms := r.solver.Side()
-	steps := make([]lanes.Stepper, len(forms))
+	made := make([]lanes.Stepper, len(forms))
 	for k, form := range forms {
 		n := len(r.objectives)
 		if form == nil || back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
 			n > solvedFew && r.model.System.States()*n > solvedPairs {
 			continue
 		}
-		if step := r.problem.Lanes(values, slopes, form, first); step != nil {
-			steps[k] = step
+		if step := steps.NewLanes(&r.problem.Task, values, slopes, form, first); step != nil {
+			made[k] = step
 			first = cmp.Or(first, step)
 		}
 		if first == nil {
@@ -137,14 +139,14 @@ func (r lanePart) steppers(slopes *system.Kit, back bool) ([]lanes.Stepper, erro
 	if first == nil {
 		return nil, nil
 	}
-	return steps, nil
+	return made, nil
 }
 
 // differentiates gives w what differentiates the runs of a lane, and returns its kit and its worker.
-func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, by *system.Worker, err error) {
+func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *compiled.Kit, by *system.Worker, err error) {
 	if r.settings.Mode == sens.ModeAdjoint {
 		lanes := min(chooseLanes(len(r.objectives)), 8)
-		if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
+		if slopes, err = r.problem.Kit(lanes, compiled.Pull, false); err != nil {
 			return nil, nil, err
 		}
 		by = r.problem.Worker(slopes)
@@ -152,7 +154,7 @@ func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, by *sy
 		return slopes, by, nil
 	}
 	lanes := min(chooseLanes(r.directions()), 8)
-	if slopes, err = r.problem.Kit(lanes, system.Push, false); err != nil {
+	if slopes, err = r.problem.Kit(lanes, compiled.Push, false); err != nil {
 		return nil, nil, err
 	}
 	by = r.problem.Worker(slopes)
@@ -199,7 +201,7 @@ func (r *Runner) directions() int {
 // steps[n] says how many steps a run took. It is -1 for a run that is to be made by a Runner: it failed, something in
 // it is not a finite number, or it is one of those that cannot be made side by side.
 func (l *Lanes) Run(
-	ctx context.Context, n int, set func(i int) ([]system.Override, error), row func(i int) []float64, steps []int,
+	ctx context.Context, n int, set func(i int) ([]compiled.Override, error), row func(i int) []float64, steps []int,
 ) {
 	var again []int
 	for i := range n {
@@ -250,9 +252,9 @@ func (l *Lanes) Run(
 }
 
 // set gives a lane values.
-func (l *Lanes) set(lane int, set []system.Override) error {
+func (l *Lanes) set(lane int, set []compiled.Override) error {
 	r := l.runners[lane]
-	plain := func(a system.Override, name string) bool { return a.Name == name && len(a.Values) == 1 }
+	plain := func(a compiled.Override, name string) bool { return a.Name == name && len(a.Values) == 1 }
 	if s := l.setters[lane]; s != nil && slices.EqualFunc(set, l.names, plain) {
 		for k, a := range set {
 			s.Set(k, a.Values[0])

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/coincide"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -59,7 +59,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		return nil, why, nil
 	}
 	c := m.Cross(r.problem.Point.Active(r.places))
-	tangent, err := r.tangentMethod(r.setup.lanes(2*r.columns), system.Push)
+	tangent, err := r.tangentMethod(r.setup.lanes(2*r.columns), compiled.Push)
 	if err != nil {
 		return nil, "", err
 	}

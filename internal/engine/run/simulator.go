@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -89,7 +90,7 @@ func missed(out *result.Solution, asked []float64) []diag.Diagnostic {
 }
 
 // Set gives parameters (or initial values) other values for the runs to come, as that of a Runner does.
-func (s *Simulator) Set(set ...system.Override) error {
+func (s *Simulator) Set(set ...compiled.Override) error {
 	if err := s.set(&s.setup, set); err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*result.Solu
 func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solvers.Stats, error) {
 	solve := func() (solvers.Stats, error) {
 		if s.worker == nil {
-			k, err := s.problem.Kit(1, system.Values, false)
+			k, err := s.problem.Kit(1, compiled.Values, false)
 			if err != nil {
 				return solvers.Stats{}, err
 			}

@@ -3,9 +3,9 @@ package run
 import (
 	"fmt"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/population"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 )
@@ -22,7 +22,7 @@ func undistributed(e *model.Random, values []float64) string {
 				continue
 			}
 			if len(values) > 1 {
-				name = system.ElementName(name, e.Sym.Type.Shape, i)
+				name = compiled.ElementName(name, e.Sym.Type.Shape, i)
 			}
 			return fmt.Sprintf("random effects have no density: the standard deviation of %s is %s, and is to be "+
 				"positive"+instead, name, diag.Number(sd), e.Sym.Name)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/origin"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -269,9 +270,9 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 	case solvers.MarkFire:
 		copy(r.d, m.Dp)
 		switch r.w.Moment(m.Firing.Event) {
-		case system.BeforeStart: // the run begins with what comes of it
+		case compiled.BeforeStart: // the run begins with what comes of it
 			r.t, r.by, r.rows = r.t[:0], r.by[:0], r.rows[:0]
-		case system.AfterEnd:
+		case compiled.AfterEnd:
 			return nil
 		}
 		if r.times == nil {

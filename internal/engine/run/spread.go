@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/population"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -25,7 +25,7 @@ func spread(c *model.Model) (names []string) {
 }
 
 // SetIn gives random effects values for the runs of one experiment to come.
-func (c *Comparison) SetIn(experiment string, set ...system.Override) error {
+func (c *Comparison) SetIn(experiment string, set ...compiled.Override) error {
 	for _, p := range c.parts {
 		if p.name != experiment {
 			continue
@@ -48,7 +48,7 @@ func (c *Comparison) Effects(ctx context.Context) ([]result.Effects, error) {
 		randoms := p.runner.model.Checked.Randoms
 		for _, e := range randoms {
 			for i := range e.Sym.Type.Shape.Size() {
-				of.Elements = append(of.Elements, system.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+				of.Elements = append(of.Elements, compiled.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
 			}
 			of.Names = append(of.Names, e.Sym.Name)
 			of.Sizes = append(of.Sizes, e.Sym.Type.Shape.Size())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
@@ -71,7 +72,7 @@ type bench struct {
 // served is an experiment with what differentiates its runs.
 type served struct {
 	part int
-	*system.Served
+	*compiled.Served
 	worker  sens.LaneWorker
 	workers []*system.Worker // of its values and of its derivatives
 	seats   [2]system.Seat   // of these
@@ -338,7 +339,7 @@ func (r lanePart) served(part int) *served {
 	for _, o := range r.objectives {
 		out.how.Objectives = append(out.how.Objectives, o.row)
 	}
-	values, err := r.problem.Kit(1, system.Values, false)
+	values, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil
 	}
@@ -347,7 +348,7 @@ func (r lanePart) served(part int) *served {
 	if err != nil {
 		return nil
 	}
-	out.Served = &system.Served{Problem: r.problem, Values: values, Slopes: slopes}
+	out.Served = &compiled.Served{Task: &r.problem.Task, Values: values, Slopes: slopes}
 	out.workers = []*system.Worker{r.worker, derivatives}
 	out.seats = [2]system.Seat{system.SeatOf(r.worker), system.SeatOf(derivatives)}
 	return out

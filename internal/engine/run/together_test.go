@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/result"
 )
@@ -123,12 +123,12 @@ func TestTogether(t *testing.T) {
 			}
 			made, hosted := 0, 0 // hosted: by workers of others
 			for round := range 12 {
-				set := []system.Override{
+				set := []compiled.Override{
 					{Name: "ka", Values: []float64{0.8 + 0.6*rng.Float64()}},
 					{Name: "CL", Values: []float64{1.5 + rng.Float64()}},
 				}
 				if c.name == "bounds" {
-					set = append(set, system.Override{Name: "q", Values: []float64{1.5 * rng.Float64()}})
+					set = append(set, compiled.Override{Name: "q", Values: []float64{1.5 * rng.Float64()}})
 				}
 				var got [2]*result.Sensitivities
 				for i, r := range runners {

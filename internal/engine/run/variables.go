@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/target"
@@ -38,7 +38,7 @@ func (m *Model) ValuesOf(setup Setup) ([]result.Variable, []float64, error) {
 			continue
 		}
 		if y == nil {
-			k, err := r.problem.Kit(1, system.Values, false)
+			k, err := r.problem.Kit(1, compiled.Values, false)
 			if err != nil {
 				return nil, nil, r.refused(err)
 			}
@@ -79,9 +79,9 @@ func (m *Model) BoundsOf(setup Setup) ([][2]float64, error) {
 	var l diag.List
 	list, _ := m.Variables(r.settings.Wrt, &l)
 	pt := r.problem.Point
-	var plain []system.Variable
+	var plain []compiled.Variable
 	for _, v := range list {
-		plain = append(plain, system.Variable{Name: v.Name, Initial: v.Initial})
+		plain = append(plain, compiled.Variable{Name: v.Name, Initial: v.Initial})
 	}
 	moved := pt.Active(plain)
 	out := make([][2]float64, len(list))

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/result"
 )
 
@@ -35,7 +35,7 @@ func TestExperimentsShareSteps(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		for _, after := range []int{math.MaxInt, 100} {
 			r, err := m.Prepare(Options{
-				Threads: threads, compileAfter: &system.CompileAfter{Small: after},
+				Threads: threads, compileAfter: &compiled.CompileAfter{Small: after},
 				Settings: []Setting{{"sens.order", "2"}, {"sens.trust", "off"}},
 			})
 			if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/methods"
@@ -21,7 +21,7 @@ import (
 func wholeOrNot(t *testing.T, m *tested, o Options) error {
 	t.Helper()
 	run := func(from int) (*result.Sensitivities, error) {
-		o.compileAfter = &system.CompileAfter{Small: from}
+		o.compileAfter = &compiled.CompileAfter{Small: from}
 		r, err := m.Prepare(o)
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ objective B = max_over(x - z) + max_over(a*x)
 		var got [2]*result.Sensitivities
 		for i, after := range [2]int{0, math.MaxInt} {
 			got[i], err = m.Sensitivities(t.Context(), Options{
-				Threads: 1, compileAfter: &system.CompileAfter{Small: after, Large: after}, Settings: []Setting{
+				Threads: 1, compileAfter: &compiled.CompileAfter{Small: after, Large: after}, Settings: []Setting{
 					{Key: "solver.method", Value: method}, {Key: "sens.trust", Value: "off"},
 				},
 			})
@@ -268,7 +268,7 @@ func TestWholeStepsStop(t *testing.T) {
 		var want []float64
 		var message string
 		for _, after := range []int{math.MaxInt, 0} {
-			r, err := m.Prepare(Options{Threads: 1, compileAfter: &system.CompileAfter{Small: after}})
+			r, err := m.Prepare(Options{Threads: 1, compileAfter: &compiled.CompileAfter{Small: after}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/testing/examples"
 	"odes.dev/odes/result"
 )
@@ -47,7 +47,7 @@ func TestWholeSteps(t *testing.T) {
 					Setting{Key: "solver.rtol", Value: "1e-4"})
 			}
 			run := func(whole int) *result.Sensitivities {
-				o.compileAfter = &system.CompileAfter{Small: whole, Large: whole}
+				o.compileAfter = &compiled.CompileAfter{Small: whole, Large: whole}
 				r, err := m.Prepare(o)
 				if err != nil {
 					t.Fatal(file, err)

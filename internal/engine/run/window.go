@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -41,7 +42,7 @@ type Node struct {
 // windows are the models of windows that were compiled so far.
 type windows struct {
 	mu    sync.Mutex
-	first map[int]*system.Model // by experiment: what the others share with
+	first map[int]*compiled.Model // by experiment: what the others share with
 	made  map[Window]*comparedPart
 }
 
@@ -200,9 +201,9 @@ func (m *Model) Span(experiment int, setup Setup) (at Span, err error) {
 	}
 	var l diag.List
 	list, _ := of.Variables(r.settings.Wrt, &l)
-	var plain []system.Variable
+	var plain []compiled.Variable
 	for _, v := range list {
-		plain = append(plain, system.Variable{Name: v.Name, Initial: v.Initial})
+		plain = append(plain, compiled.Variable{Name: v.Name, Initial: v.Initial})
 	}
 	moved := r.problem.Point.Active(plain)
 	model.Walk(func(e model.Expr) bool {
@@ -214,7 +215,7 @@ func (m *Model) Span(experiment int, setup Setup) (at Span, err error) {
 	if err := l.Err(); err != nil {
 		return at, err
 	}
-	k, err := r.problem.Kit(1, system.Values, false)
+	k, err := r.problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		return at, r.refused(err)
 	}
@@ -281,7 +282,7 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 	}
 	p := &comparedPart{name: name, at: w.Experiment, ends: rowObjectives(checked, nodeOf(of.Checked))}
 	if m.windows.first == nil {
-		m.windows.first, m.windows.made = map[int]*system.Model{}, map[Window]*comparedPart{}
+		m.windows.first, m.windows.made = map[int]*compiled.Model{}, map[Window]*comparedPart{}
 	}
 	first := m.windows.first[w.Experiment]
 	if p.of = partOf(&first, checked, &list); p.of == nil {
@@ -293,18 +294,18 @@ func (m *Model) window(w Window) (*comparedPart, error) {
 
 // partOf compiles the model of a window. It shares with the first what they have in common; where there is none, it is
 // the first. It returns nil where list has errors.
-func partOf(first **system.Model, checked *model.Model, list *diag.List) *Model {
-	var compiled *system.Model
+func partOf(first **compiled.Model, checked *model.Model, list *diag.List) *Model {
+	var made *compiled.Model
 	if *first != nil {
-		compiled = (*first).Experiment(checked, list)
+		made = (*first).Experiment(checked, list)
 	} else {
-		compiled = system.NewFamily(checked, list)
-		*first = compiled
+		made = compiled.NewFamily(checked, list)
+		*first = made
 	}
-	if compiled == nil {
+	if made == nil {
 		return nil
 	}
-	return &Model{Checked: checked, System: compiled, Explain: explain.New(compiled), Part: true}
+	return &Model{Checked: checked, System: made, Explain: explain.New(made), Part: true}
 }
 
 // rowObjectives makes the rows of observations objectives of a model, and returns the names of those that are the

@@ -3,39 +3,16 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
-// bentGuards are the guards that are not affine in time and states, as tapec.Bends makes them.
-type bentGuards struct {
-	tape   *tape.Tape
-	guards []int
-	jumps  [][]tape.Value
-	states []int
-}
-
-// newBentGuards returns those of a compiled model; nil if there are none.
-func newBentGuards(c *tapec.Compiled, l *layout) *bentGuards {
-	b := &bentGuards{}
-	if b.tape, b.guards, b.jumps = tapec.Bends(c.Guards, c.GuardList); b.tape == nil {
-		return nil
-	}
-	for _, in := range b.tape.Inputs {
-		if name := tapec.MustName(in.Name); name.Variation == tapec.Primal && name.Role == tapec.State {
-			at := l.part(name)
-			for k := range at.len {
-				b.states = append(b.states, at.offset+k)
-			}
-		}
-	}
-	return b
-}
-
 // bends encloses bent guards over boxes in time and states. It belongs to one goroutine.
 type bends struct {
-	*bentGuards
+	*compiled.BentGuards
 	box        *tape.Evaluator[tape.Interval]
 	run        func() // compute what depends on time and states
 	t, td      []tape.Interval
@@ -45,13 +22,13 @@ type bends struct {
 	stale      bool // params, discretes or modes may have changed
 }
 
-func newBends(b *bentGuards, l *layout) *bends {
+func newBends(b *compiled.BentGuards, l *vec.Layout) *bends {
 	if b == nil {
 		return nil
 	}
-	n := &bends{bentGuards: b, box: tape.NewEvaluator[tape.Interval](b.tape), stale: true}
+	n := &bends{BentGuards: b, box: tape.NewEvaluator[tape.Interval](b.Tape), stale: true}
 	var moving []string
-	for _, in := range b.tape.Inputs {
+	for _, in := range b.Tape.Inputs {
 		box := n.box.Input(in.Name)
 		switch name := tapec.MustName(in.Name); {
 		case name == tapec.Time.Name():
@@ -65,8 +42,8 @@ func newBends(b *bentGuards, l *layout) *bends {
 				moving = append(moving, dot)
 			}
 		case name.Variation == tapec.Primal:
-			at := l.part(name)
-			n.inputs = append(n.inputs, timelineInput{vec: at.vec, from: at.offset, box: box})
+			at := l.Part(name)
+			n.inputs = append(n.inputs, timelineInput{vec: at.Vec, from: at.Offset, box: box})
 			continue
 		default:
 			continue
@@ -87,15 +64,15 @@ func (b *bends) spoil() {
 }
 
 // Bent implements solvers.Enclosing.
-func (w *Worker) Bent() (guards, states []int) {
+func (w *watching) Bent() (guards, states []int) {
 	if w.bends == nil {
 		return nil, nil
 	}
-	return w.bends.guards, w.bends.states
+	return w.bends.Guards, w.bends.States
 }
 
 // Enclose implements solvers.Enclosing.
-func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
+func (w *watching) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
 	b := w.bends
 	if b.t != nil {
 		b.t[0] = tape.Interval(t)
@@ -113,7 +90,7 @@ func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
 	if b.stale {
 		b.stale = false
 		for _, to := range b.inputs {
-			for i, x := range w.in[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
+			for i, x := range w.space.In[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
 				to.box[i] = tape.Point(x)
 			}
 		}
@@ -132,7 +109,7 @@ func (b *bends) slopeOf(i int) tape.Interval {
 	if b.slope == nil {
 		return tape.Point(math.NaN())
 	}
-	for _, v := range b.jumps[i] {
+	for _, v := range b.Jumps[i] {
 		for _, x := range b.box.Value(v) {
 			if x.Lo != x.Hi {
 				return tape.Point(math.NaN())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/solvers"
@@ -15,8 +16,8 @@ import (
 func workerOf(t *testing.T, text string) (*system.Worker, []float64) {
 	t.Helper()
 	m := modelOf(t, text)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
-	k, err := p.Kit(1, system.Values, false)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,14 @@ package system
 import (
 	"context"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/steady"
 )
 
 // branching is a model whose params depend on a number. It implements steady.Family.
 type branching struct {
 	*Worker
-	at func(x float64) (*Point, error)
+	at func(x float64) (*compiled.Point, error)
 }
 
 // Vary implements steady.Family.
@@ -33,9 +34,9 @@ func (b *branching) begins() float64 {
 
 // Branch follows the steady state that a run leads to, at the points that at returns. Time stands still at the start.
 func (p *Problem) Branch(
-	ctx context.Context, at func(x float64) (*Point, error), o steady.BranchOptions,
+	ctx context.Context, at func(x float64) (*compiled.Point, error), o steady.BranchOptions,
 ) (*steady.Branch, error) {
-	k, err := p.Kit(1, Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +46,6 @@ func (p *Problem) Branch(
 	if err != nil {
 		return nil, err
 	}
-	plan := steady.NewPlan(p.Model.layout.nY, p.places(), laws)
+	plan := steady.NewPlan(p.Model.Layout.NY, p.Places(), laws)
 	return steady.Continue(ctx, b, plan, b.begins(), o)
 }

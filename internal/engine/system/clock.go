@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/engine/crossings"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -45,7 +46,7 @@ func newClock(w *Worker) *clock {
 		c.some.affine, c.some.others = c.some.affine || x.Affine, c.some.others || !x.Affine
 	}
 	if c.some.others {
-		c.line = newTimeline(w.model.programs.clocks, w.model.layout)
+		c.line = newTimeline(w.model.Programs.Clocks, w.model.Layout)
 		truths := c.line.point.Output(tapec.ClockTruths.Name().String())
 		c.searcher = crossings.New(conditions{c.line, truths}, n, c.affine)
 	}
@@ -56,21 +57,27 @@ func newClock(w *Worker) *clock {
 }
 
 // Clocks implements solvers.Clock.
-func (w *Worker) Clocks() int { return len(w.model.Compiled.ClockList) }
+func (w *watching) Clocks() int { return len(w.space.Task.Model.Compiled.ClockList) }
 
 // NextSwitch implements solvers.Clock.
-func (w *Worker) NextSwitch(t, limit float64) float64 {
+func (w *watching) NextSwitch(t, limit float64) float64 {
 	if w.clock == nil || !(t < limit) {
 		return math.Inf(1)
 	}
 	return w.clock.next(t, limit)
 }
 
+// ClockMargins returns the margins of the conditions at t, until the next call.
+func (w *watching) ClockMargins(t float64) []float64 {
+	w.clock.at(t, &w.clock.mid)
+	return w.clock.mid.margins
+}
+
 func (c *clock) at(t float64, s *clockSample) {
 	w := c.worker
-	s.t, w.t[0] = t, t
-	w.out[tapec.Primal][vecClockRho], w.out[tapec.Primal][vecClockTruth] = s.margins, s.truth
-	w.value.Get(tapec.PartClocks).run(&w.in, &w.out)
+	s.t, w.T[0] = t, t
+	w.Out[tapec.Primal][vec.ClockRho], w.Out[tapec.Primal][vec.ClockTruth] = s.margins, s.truth
+	w.Primals.Get(tapec.PartClocks).Run(&w.In, &w.Out)
 }
 
 // next returns the first time in (t, limit] at which a condition changes, or +Inf.
@@ -171,7 +178,7 @@ func (c *clock) root() float64 {
 // search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return
 // an earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
-	c.line.set(&c.worker.in, 0, nil)
+	c.line.set(&c.worker.In, 0, nil)
 	at, changes := c.searcher.Next(t, limit)
 	if !changes && at >= limit {
 		return math.Inf(1)

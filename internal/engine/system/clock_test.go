@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 )
 
@@ -45,8 +46,8 @@ func TestNextSwitch(t *testing.T) {
 	} {
 		m := modelOf(t, fmt.Sprintf("time t from 0 to 1\nparam a = 0.7\nstate x = 0\nx' = if %s then 1 else 0\n"+
 			"objective J = final(x)\n", c.cond))
-		p := m.Problem(pointOf(t, m), []int{0}, nil)
-		k, err := p.Kit(1, system.Values, false)
+		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			t.Fatal(err)
 		}

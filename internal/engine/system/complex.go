@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -15,9 +17,9 @@ import (
 // before hoisting and differentiation, and so is an independent reference for derivatives.
 type ComplexWorker struct {
 	problem *Problem
-	model   *Model
+	model   *compiled.Model
 	parts   *tapec.Parts[*evaluation]
-	vec     [numVectors][]complex128
+	vec     [vec.Count][]complex128
 	rates   tapec.Part     // see Take
 	flights *orbit.Flights // nil where no state repeats
 }
@@ -29,45 +31,45 @@ type evaluation struct {
 }
 
 type storage struct {
-	part part
+	part vec.Part
 	data []complex128
 }
 
 // ComplexWorker returns a complex worker for the problem.
 func (p *Problem) ComplexWorker() *ComplexWorker {
 	m := p.Model
-	h := &m.programs.hoisted
+	h := &m.Programs.Hoisted
 	if p.Jacobian {
-		j, err := m.programs.withJacobian(p.Split)
+		j, err := m.Programs.WithJacobian(p.Split)
 		if err != nil {
 			panic("system: " + err.Error()) // the run that is repeated had it
 		}
-		h = &j.hoisted
+		h = &j.Hoisted
 	}
-	l := h.layout
+	l := h.Layout
 	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates, flights: newFlights(m)}
-	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
+	tapes := h.Tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
 		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
-	tapes.Set(tapec.PartRates, h.rates)
-	tapes.Set(tapec.PartJacobian, h.jacobian)
+	tapes.Set(tapec.PartRates, h.Rates)
+	tapes.Set(tapec.PartJacobian, h.Jacobian)
 	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
 		if t == nil {
 			return nil, nil
 		}
 		e := &evaluation{eval: tape.NewEvaluator[complex128](t)}
 		for _, in := range t.Inputs {
-			p := l.part(tapec.MustName(in.Name))
+			p := l.Part(tapec.MustName(in.Name))
 			e.ins = append(e.ins, storage{p, e.eval.Input(in.Name)})
 		}
 		for _, out := range t.Outputs {
-			p := l.part(tapec.MustName(out.Name))
+			p := l.Part(tapec.MustName(out.Name))
 			e.outs = append(e.outs, storage{p, e.eval.Output(out.Name)})
 		}
 		return e, nil
 	})
-	for v, n := range map[vector]int{
-		vecT: 1, vecP: l.nP, vecD: l.nD, vecM: l.nM, vecF: l.nF, vecTimes: len(m.Compiled.InstantList),
-		vecRho: len(m.Compiled.GuardList), vecTruth: len(m.Compiled.GuardList), vecPsi: l.objectives,
+	for v, n := range map[vec.Vector]int{
+		vec.T: 1, vec.P: l.NP, vec.D: l.ND, vec.M: l.NM, vec.F: l.NF, vec.Times: len(m.Compiled.InstantList),
+		vec.Rho: len(m.Compiled.GuardList), vec.Truth: len(m.Compiled.GuardList), vec.Psi: l.Objectives,
 	} {
 		w.vec[v] = make([]complex128, n)
 	}
@@ -75,13 +77,13 @@ func (p *Problem) ComplexWorker() *ComplexWorker {
 }
 
 // run reads inputs from the vectors of w and writes outputs to out.
-func (w *ComplexWorker) run(e *evaluation, out *[numVectors][]complex128) {
+func (w *ComplexWorker) run(e *evaluation, out *[vec.Count][]complex128) {
 	for _, s := range e.ins {
-		copy(s.data, w.vec[s.part.vec][s.part.offset:])
+		copy(s.data, w.vec[s.part.Vec][s.part.Offset:])
 	}
 	e.eval.Run()
 	for _, s := range e.outs {
-		copy(out[s.part.vec][s.part.offset:], s.data)
+		copy(out[s.part.Vec][s.part.Offset:], s.data)
 	}
 }
 
@@ -91,53 +93,53 @@ func (w *ComplexWorker) Size() solvers.Size { return w.problem.Size() }
 // SetParameters implements solvers.ComplexSystem: p are the active parameters.
 // Defaults that follow other parameters are not recomputed.
 func (w *ComplexWorker) SetParameters(p []complex128) {
-	for i, x := range w.problem.Point.p {
-		w.vec[vecP][i] = complex(x, 0)
+	for i, x := range w.problem.Point.P {
+		w.vec[vec.P][i] = complex(x, 0)
 	}
-	for _, name := range w.problem.active {
+	for _, name := range w.problem.Active {
 		column := w.problem.Column(name)
-		copy(w.vec[vecP][w.model.Param(name).Offset:], p[column.Offset:column.Offset+column.Len])
+		copy(w.vec[vec.P][w.model.Param(name).Offset:], p[column.Offset:column.Offset+column.Len])
 	}
 }
 
 // Start implements solvers.ComplexSystem.
 func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
-	w.vec[vecT][0] = t0
-	out := [numVectors][]complex128{vecY: y, vecD: d}
+	w.vec[vec.T][0] = t0
+	out := [vec.Count][]complex128{vec.Y: y, vec.D: d}
 	w.run(w.parts.Get(tapec.PartStart), &out)
-	for i, cut := range w.problem.Point.cut {
+	for i, cut := range w.problem.Point.Cut {
 		if cut {
-			y[i] = complex(w.problem.Point.initial[i], 0)
+			y[i] = complex(w.problem.Point.Initial[i], 0)
 		}
 	}
 }
 
 // Enter implements solvers.ComplexSystem.
 func (w *ComplexWorker) Enter(d []complex128, m []float64) {
-	copy(w.vec[vecD], d)
+	copy(w.vec[vec.D], d)
 	for i, x := range m {
-		w.vec[vecM][i] = complex(x, 0)
+		w.vec[vec.M][i] = complex(x, 0)
 	}
 }
 
 // Eval implements solvers.ComplexSystem.
 func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
-	w.vec[vecT][0], w.vec[vecY] = t, y
-	out := [numVectors][]complex128{vecK: k}
+	w.vec[vec.T][0], w.vec[vec.Y] = t, y
+	out := [vec.Count][]complex128{vec.K: k}
 	w.run(w.parts.Get(w.rates), &out)
 }
 
 // Guard implements solvers.ComplexSystem.
 func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
-	w.vec[vecT][0], w.vec[vecY] = t, y
+	w.vec[vec.T][0], w.vec[vec.Y] = t, y
 	w.run(w.parts.Get(tapec.PartGuards), &w.vec)
-	return w.vec[vecRho][i]
+	return w.vec[vec.Rho][i]
 }
 
 // Instant implements solvers.ComplexSystem.
 func (w *ComplexWorker) Instant(i int) complex128 {
 	w.run(w.parts.Get(tapec.PartInstants), &w.vec)
-	times := w.vec[vecTimes]
+	times := w.vec[vec.Times]
 	if f := w.flights; f != nil {
 		now := make([]float64, len(times))
 		for j, x := range times {
@@ -167,12 +169,12 @@ func (w *ComplexWorker) assign(f solvers.Firing, t complex128, ym, dm, yp, dp []
 	if body == nil {
 		return
 	}
-	saved := w.vec[vecD]
-	w.vec[vecFired] = fire[complex128](w.model, nil, f, true)
-	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
-	out := [numVectors][]complex128{vecY: yp, vecD: dp}
+	saved := w.vec[vec.D]
+	w.vec[vec.Fired] = fire[complex128](w.model, nil, f, true)
+	w.vec[vec.T][0], w.vec[vec.Y], w.vec[vec.D] = t, ym, dm
+	out := [vec.Count][]complex128{vec.Y: yp, vec.D: dp}
 	w.run(body, &out)
-	w.vec[vecD] = saved
+	w.vec[vec.D] = saved
 }
 
 // Observe implements sens.ComplexObjectives.
@@ -186,37 +188,37 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 		e = w.parts.Get(tapec.PartFinal)
 	case sens.SiteTime:
 		e = w.parts.List(tapec.PartAtTimes)[c.InstantList[s.Index].Group]
-		w.vec[vecRow] = nil
-		for _, x := range w.model.rows[s.Index] {
-			w.vec[vecRow] = append(w.vec[vecRow], complex(x, 0))
+		w.vec[vec.Row] = nil
+		for _, x := range w.model.Rows[s.Index] {
+			w.vec[vec.Row] = append(w.vec[vec.Row], complex(x, 0))
 		}
 	case sens.SitePeak:
 		e = w.parts.Get(tapec.PartPeaks)
 	case sens.SiteEvent:
 		e = w.parts.List(tapec.PartAtEvents)[s.Firing.Event]
-		w.vec[vecFired] = fire[complex128](w.model, nil, s.Firing, false)
+		w.vec[vec.Fired] = fire[complex128](w.model, nil, s.Firing, false)
 	}
 	if e == nil {
 		return
 	}
-	saved := w.vec[vecD]
-	w.vec[vecT][0], w.vec[vecY], w.vec[vecD], w.vec[vecYm], w.vec[vecDm] = t, yp, dp, ym, dm
-	read := [numVectors][]complex128{vecF: make([]complex128, len(functionals))}
+	saved := w.vec[vec.D]
+	w.vec[vec.T][0], w.vec[vec.Y], w.vec[vec.D], w.vec[vec.Ym], w.vec[vec.Dm] = t, yp, dp, ym, dm
+	read := [vec.Count][]complex128{vec.F: make([]complex128, len(functionals))}
 	w.run(e, &read)
-	w.vec[vecD] = saved
+	w.vec[vec.D] = saved
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
-			functionals[p.Element] = elem.CFMA(complex(p.Weight, 0), read[vecF][p.Element], functionals[p.Element])
+			functionals[p.Element] = elem.CFMA(complex(p.Weight, 0), read[vec.F][p.Element], functionals[p.Element])
 		}
 		return
 	}
 	for _, o := range e.outs {
-		k := w.model.FunctionalAt(o.part.offset)
+		k := w.model.FunctionalAt(o.part.Offset)
 		if f := &c.Functionals[k]; s.Kind == sens.SiteEvent && f.Nth > 0 && f.Nth != s.Firing.Nth+1 {
 			continue
 		}
 		for j := range o.data {
-			functionals[o.part.offset+j] += read[vecF][o.part.offset+j]
+			functionals[o.part.Offset+j] += read[vec.F][o.part.Offset+j]
 		}
 	}
 }
@@ -227,9 +229,9 @@ func (w *ComplexWorker) Values(functionals, psi []complex128) {
 	if c == nil {
 		return
 	}
-	w.vec[vecF] = functionals
+	w.vec[vec.F] = functionals
 	w.run(c, &w.vec)
 	for i, row := range w.problem.Rows {
-		psi[i] = w.vec[vecPsi][row]
+		psi[i] = w.vec[vec.Psi][row]
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	known "odes.dev/odes/internal/testing/examples"
 	"odes.dev/odes/lang/diag"
@@ -20,7 +21,7 @@ import (
 
 // examples calls f for each example but those of more than 10,000 states, whose texts are like those of smaller ones,
 // and those with delays, which need the history of a run.
-func examples(t *testing.T, f func(t *testing.T, m *system.Model)) {
+func examples(t *testing.T, f func(t *testing.T, m *compiled.Model)) {
 	files, err := filepath.Glob("../../../examples/*/*.ode")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
@@ -140,7 +141,7 @@ objective J = final(sum(c))`, reactions, strings.Join(rates, ", "))
 }
 
 // models calls f for each example and each shape.
-func models(t *testing.T, f func(t *testing.T, m *system.Model)) {
+func models(t *testing.T, f func(t *testing.T, m *compiled.Model)) {
 	examples(t, f)
 	for name, text := range shapes {
 		t.Run(name, func(t *testing.T) { f(t, modelOf(t, "time t from 0 to 1"+text+"\n")) })
@@ -159,12 +160,12 @@ type jacobianAt struct {
 // testLanes is the number of lanes of directions and seeds.
 const testLanes = 3
 
-func newJacobianAt(t *testing.T, m *system.Model) *jacobianAt {
+func newJacobianAt(t *testing.T, m *compiled.Model) *jacobianAt {
 	t.Helper()
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
 	p.Jacobian = true
-	p.Differentiate(system.Names(m.Checked.Params))
-	k, err := p.Kit(1, system.Values, false)
+	p.Differentiate(compiled.Names(m.Checked.Params))
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func newJacobianAt(t *testing.T, m *system.Model) *jacobianAt {
 }
 
 // worker returns a worker that has entered the place.
-func (j *jacobianAt) worker(t *testing.T, dir system.Direction, lanes int) *system.Worker {
+func (j *jacobianAt) worker(t *testing.T, dir compiled.Direction, lanes int) *system.Worker {
 	t.Helper()
 	k, err := j.p.Kit(lanes, dir, false)
 	if err != nil {
@@ -240,7 +241,7 @@ const imaginary = 1e-60
 
 // TestJacobian compares products with the Jacobian of every example with the complex step of its rates.
 func TestJacobian(t *testing.T) {
-	models(t, func(t *testing.T, m *system.Model) {
+	models(t, func(t *testing.T, m *compiled.Model) {
 		j := newJacobianAt(t, m)
 		j.checkProducts(t)
 	})
@@ -249,7 +250,7 @@ func TestJacobian(t *testing.T) {
 // checkProducts compares products with the entries with the complex step of the rates.
 func (j *jacobianAt) checkProducts(t *testing.T) {
 	t.Helper()
-	w := j.worker(t, system.Values, 1)
+	w := j.worker(t, compiled.Values, 1)
 	places, size := w.Jacobian(), w.Size()
 	entries := make([]float64, len(places.Rows))
 	w.EvalJacobian(j.t, j.y, entries)
@@ -277,7 +278,7 @@ func (j *jacobianAt) checkProducts(t *testing.T) {
 // TestJacobianDerivatives compares the derivatives of the entries: tangents with the complex step, transposes with
 // tangents, and tangents of transposes with differences.
 func TestJacobianDerivatives(t *testing.T) {
-	models(t, func(t *testing.T, m *system.Model) {
+	models(t, func(t *testing.T, m *compiled.Model) {
 		j := newJacobianAt(t, m)
 		jd := j.push(t, j, testLanes)
 		n := len(jd) / testLanes
@@ -325,7 +326,7 @@ func (j *jacobianAt) checkSum(t *testing.T, ofEntries [][]float64) {
 		kb[i] = math.Cos(float64(i))
 	}
 	rows := func(pulls ...func(w *system.Worker, yb, tb []float64)) (rows [][]float64) {
-		w := j.worker(t, system.Pull, testLanes)
+		w := j.worker(t, compiled.Pull, testLanes)
 		for range testLanes {
 			rows = append(rows, make([]float64, size.P))
 		}
@@ -352,7 +353,7 @@ func (j *jacobianAt) checkSum(t *testing.T, ofEntries [][]float64) {
 // push returns the tangents of the entries along the directions of j's lanes, which are some of those of the place.
 func (at *jacobianAt) push(t *testing.T, j *jacobianAt, lanes int) []float64 {
 	t.Helper()
-	w := at.worker(t, system.Push, lanes)
+	w := at.worker(t, compiled.Push, lanes)
 	jd := make([]float64, len(j.jb))
 	w.SetTangent(j.pd)
 	w.EnterPush(j.dd)
@@ -363,7 +364,7 @@ func (at *jacobianAt) push(t *testing.T, j *jacobianAt, lanes int) []float64 {
 // pull returns the cotangents of state, time and params for the seeds of j's lanes.
 func (at *jacobianAt) pull(t *testing.T, j *jacobianAt, lanes int) (yb, tb, db []float64, pb [][]float64) {
 	t.Helper()
-	w := at.worker(t, system.Pull, lanes)
+	w := at.worker(t, compiled.Pull, lanes)
 	for range lanes {
 		pb = append(pb, make([]float64, w.Size().P))
 	}
@@ -403,9 +404,9 @@ func TestJacobianBits(t *testing.T) {
 			t.Fatalf("%s: other bits", what)
 		}
 	}
-	models(t, func(t *testing.T, m *system.Model) {
+	models(t, func(t *testing.T, m *compiled.Model) {
 		j := newJacobianAt(t, m)
-		w := j.worker(t, system.Values, 1)
+		w := j.worker(t, compiled.Values, 1)
 		got := make([]float64, len(w.Jacobian().Rows))
 		w.EvalJacobian(j.t, j.y, got)
 		same(t, "entries", got, w.ReferenceJacobian(j.t, j.y, j.d, j.m))
@@ -426,7 +427,7 @@ func TestJacobianBits(t *testing.T) {
 // checkSecond compares the transposes with their tangents, for the seeds of lane 0.
 func (j *jacobianAt) checkSecond(t *testing.T) {
 	t.Helper()
-	k, err := j.p.Kit(testLanes, system.PushPull, false)
+	k, err := j.p.Kit(testLanes, compiled.PushPull, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,9 +479,9 @@ func (j *jacobianAt) checkSecond(t *testing.T) {
 
 // TestJacobianPattern holds that the pattern has no place where the rates have a derivative of zero wherever they are.
 func TestJacobianPattern(t *testing.T) {
-	models(t, func(t *testing.T, m *system.Model) {
+	models(t, func(t *testing.T, m *compiled.Model) {
 		j := newJacobianAt(t, m)
-		w := j.worker(t, system.Values, 1)
+		w := j.worker(t, compiled.Values, 1)
 		places := w.Jacobian()
 		entries := make([]float64, len(places.Rows))
 		w.EvalJacobian(j.t, j.y, entries)
@@ -516,12 +517,12 @@ u[i,j]' = D*(u[wrap(i-1, n),j] + u[wrap(i+1, n),j] + u[i,wrap(j-1, n)] + u[i,wra
 v[i,j]' = u[i,j]*v[i,j]^2 - k*v[i,j] for i in 1:n, j in 1:n
 objective J = final(sum(u))
 `, n))
-		tape := m.JacobianTape()
+		tape := system.JacobianTape(m)
 		instructions = append(instructions, len(tape.Instrs))
 		if len(tape.Outputs) != 8 {
 			t.Errorf("%d outputs, want 5 neighbours of u and 3 others", len(tape.Outputs))
 		}
-		w := newJacobianAt(t, m).worker(t, system.Values, 1)
+		w := newJacobianAt(t, m).worker(t, compiled.Values, 1)
 		if got := len(w.Jacobian().Rows); got != 8*n*n {
 			t.Errorf("%d entries, want %d", got, 8*n*n)
 		}
@@ -563,7 +564,7 @@ objective J = final(s[1])
 			var work [2]int
 			for i, n := range []int{60, 240} {
 				m := modelOf(t, text(n))
-				for _, in := range m.JacobianTape().Instrs {
+				for _, in := range system.JacobianTape(m).Instrs {
 					work[i] += in.Shape.Size()
 				}
 				if i == 0 {

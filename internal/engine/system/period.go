@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -31,26 +33,6 @@ type Shooting struct {
 	Method  func(lanes int) solvers.Method
 	Control func(m solvers.Info) hybrid.Controller // nil for steps of fixed length
 	Options solvers.Options
-}
-
-// newFlights returns the repeating events of a model whose runs begin with a state that repeats; otherwise nil.
-func newFlights(m *Model) *orbit.Flights {
-	for i, in := range m.Compiled.InstantList {
-		if in.Kind == tapec.ValueOf && m.Checked.Events[in.Event].Period != nil {
-			list := instantsOf(m)
-			return &orbit.Flights{List: list, Unmoved: m.unmoved, Period: i, Courses: make([]orbit.Course, len(list))}
-		}
-	}
-	return nil
-}
-
-// early is Flights.Skip at the discretes that are current.
-func early(w *Worker, i int) int {
-	if w.flights == nil {
-		return 0
-	}
-	w.Times(w.in[tapec.Primal][vecD])
-	return w.flights.Skip(i)
 }
 
 // leg is a run over one period.
@@ -88,7 +70,7 @@ type overPeriod struct {
 func (p *Problem) overPeriod(w *Worker, l *leg) *overPeriod {
 	aside := func(event int) bool { e := p.Model.Checked.Events[event]; return e.Settles || e.Resumes }
 	o := &overPeriod{Worker: w, leg: l, times: orbit.NewSchedule(w.flights, l.n, l.later, l.t, aside)}
-	o.work = make([]float64, len(o.times.All)*max(w.lanes, 1))
+	o.work = make([]float64, len(o.times.All)*max(w.Width, 1))
 	o.InstantTimes(l.from.D, make([]float64, len(o.times.All))) // derivatives are asked for without times
 	return o
 }
@@ -192,7 +174,7 @@ func (o *overPeriod) left(t0 float64) (ym, dm []float64) {
 
 // SetTangent implements solvers.TangentSystem.
 func (o *overPeriod) SetTangent(pd []float64) {
-	at := len(pd) - o.leg.variables()*o.lanes
+	at := len(pd) - o.leg.variables()*o.Width
 	o.Worker.SetTangent(pd[:at])
 	o.moved = pd[at:]
 }
@@ -205,7 +187,7 @@ func (o *overPeriod) StartPush(t0 float64, td, yd, dd []float64) {
 	if o.leg.origin {
 		return
 	}
-	b, l := o.leg.from, o.lanes
+	b, l := o.leg.from, o.Width
 	copy(yd, o.moved)
 	b.Each(func(k, at int, timed bool) {
 		to := dd[at*l : (at+1)*l]
@@ -239,7 +221,7 @@ func (o *overPeriod) Begin(rows [][]float64) {
 func (o *overPeriod) StartPull(t0 float64, yb, db, tb []float64) {
 	ym, dm := o.left(t0)
 	yb, db = slices.Clone(yb), slices.Clone(db)
-	if b, l := o.leg.from, o.lanes; !o.leg.origin {
+	if b, l := o.leg.from, o.Width; !o.leg.origin {
 		take := func(k int, from []float64, timed bool) {
 			for j, x := range from {
 				if k >= 0 && j < len(o.ends) && o.ends[j] != nil {
@@ -269,7 +251,7 @@ func (l *leg) ends(lanes int) orbit.Ends {
 // record makes the run.
 func (l *leg) record() error {
 	p := l.problem
-	k, err := p.Kit(1, Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
@@ -315,7 +297,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 	lanes = max(lanes, 1)
 	switch way {
 	case byAdjoint:
-		k, err := p.Kit(lanes, Pull, false)
+		k, err := p.Kit(lanes, compiled.Pull, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -325,7 +307,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 			}
 		}}
 	case byComplex:
-		k, err := p.Kit(1, Values, false)
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -342,7 +324,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 			}
 		}}
 	default:
-		k, err := p.Kit(lanes, PushElements, false)
+		k, err := p.Kit(lanes, compiled.PushElements, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -354,7 +336,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 	}
 	var res sens.Result
 	err = method.Gradient(p.settling.context(), &l.run, sens.Options{Events: -1}, &res)
-	width, n := p.plan.width, l.variables()
+	width, n := p.Plan.Width, l.variables()
 	for i := range l.end.Len() {
 		if err == nil {
 			row := res.DP[i*(width+n):]
@@ -442,20 +424,20 @@ type cycle struct {
 
 // newCycle prepares the search for the state that a run from (t, y, d) leads to.
 func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycle, start *orbit.Border) {
-	o = &cycle{version: p.Point.version, d: slices.Clone(d), by: map[string][]float64{}}
+	o = &cycle{version: p.Point.Version, d: slices.Clone(d), by: map[string][]float64{}}
 	o.assigned, o.inert = make([]bool, len(d)), make([]bool, len(d))
 	for _, s := range p.Model.Checked.Discretes {
-		at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
+		at := p.Model.Layout.Part(tapec.Discrete.Called(s.Name))
 		is := p.Model.Compiled.Inert(s)
-		for k := range at.len {
-			o.inert[at.offset+k] = is
+		for k := range at.Len {
+			o.inert[at.Offset+k] = is
 		}
 	}
 	for e, ev := range p.Model.Checked.Events {
 		if !ev.Pending {
 			continue
 		}
-		n := eventElems(ev.Indices)
+		n := compiled.EventElems(ev.Indices)
 		for elem := range n {
 			q := orbit.Queue{When: make([]int, ev.Slot.Count), Kept: make([][]int, ev.Slot.Count)}
 			for _, s := range p.Model.Checked.Discretes {
@@ -463,10 +445,10 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 				if !is || !s.Hidden || what != "when" && !strings.HasPrefix(what, "value") {
 					continue
 				}
-				at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
-				each := at.len / (n * ev.Slot.Count)
+				at := p.Model.Layout.Part(tapec.Discrete.Called(s.Name))
+				each := at.Len / (n * ev.Slot.Count)
 				for slot := range ev.Slot.Count {
-					first := at.offset + (elem*ev.Slot.Count+slot)*each
+					first := at.Offset + (elem*ev.Slot.Count+slot)*each
 					if what == "when" {
 						q.When[slot] = first
 						continue
@@ -493,8 +475,8 @@ func (o *cycle) Name(b *orbit.Border, i int) string {
 	}
 	at := b.Active[i-len(b.Y)]
 	for _, s := range m.Checked.Discretes {
-		if p := m.layout.part(tapec.Discrete.Called(s.Name)); at >= p.offset && at < p.offset+p.len {
-			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.offset)
+		if p := m.Layout.Part(tapec.Discrete.Called(s.Name)); at >= p.Offset && at < p.Offset+p.Len {
+			return compiled.ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.Offset)
 		}
 	}
 	return "a discrete"
@@ -589,25 +571,25 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 		return nil
 	}
 	if o.flags == nil {
-		k, err := o.problem.Kit(1, PushElements, false)
+		k, err := o.problem.Kit(1, compiled.PushElements, false)
 		if err != nil {
 			return err
 		}
 		o.flags = o.problem.Worker(k)
-		o.flags.SetTangent(make([]float64, o.problem.plan.width))
+		o.flags.SetTangent(make([]float64, o.problem.Plan.Width))
 	}
 	w := o.flags
-	body := w.value.List(tapec.PartAffects)[m.Firing.Event]
+	body := w.Primals.List(tapec.PartAffects)[m.Firing.Event]
 	if body == nil {
 		return nil
 	}
 	time := slices.Contains(timed, true)
-	for _, b := range body.ins {
-		time = time || b.vec == vecT
+	for _, b := range body.Ins {
+		time = time || b.Vec == vec.T
 	}
-	for _, b := range body.outs {
-		if b.vec == vecD {
-			for i := b.lo; i < b.hi; i++ {
+	for _, b := range body.Outs {
+		if b.Vec == vec.D {
+			for i := b.Lo; i < b.Hi; i++ {
 				o.assigned[i] = true
 			}
 		}
@@ -654,7 +636,7 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	if from != nil {
 		copy(start.Y, from)
 	}
-	k, err := p.Kit(1, Values, false)
+	k, err := p.Kit(1, compiled.Values, false)
 	if err != nil {
 		return nil, err
 	}
@@ -691,7 +673,7 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*cycle, er
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.orbit; o != nil && o.version == p.Point.version && o.t == t && slices.Equal(o.d, d) {
+	if o := s.orbit; o != nil && o.version == p.Point.Version && o.t == t && slices.Equal(o.d, d) {
 		s.err = nil
 		return o, nil
 	}
@@ -756,7 +738,7 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	if x := o.by[way]; x != nil {
 		return x
 	}
-	n, width := o.from.Len(), p.plan.width
+	n, width := o.from.Len(), p.Plan.Width
 	byParams, byStart, err := o.moves(way, lanes)
 	if err == nil {
 		o.orbit.Refuse(byParams, width)
@@ -788,11 +770,11 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 func (o *cycle) refuse(byParams []float64) error {
 	const least = 1e-9
 	p := o.problem
-	k, err := p.Kit(1, Pull, false)
+	k, err := p.Kit(1, compiled.Pull, false)
 	if err != nil {
 		return err
 	}
-	w, width := p.Worker(k), p.plan.width
+	w, width := p.Worker(k), p.Plan.Width
 	w.Times(o.from.D)
 	slope := func(i int) []float64 {
 		row := make([]float64, width)

@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -34,9 +35,9 @@ func (o *secondOverPeriod) Leave(db solvers.Dual) { o.own.Leave(db) }
 // Finish implements solvers.SecondSystem.
 func (o *secondOverPeriod) Finish(pb solvers.Dual) {
 	at := len(pb.X) - len(o.ends.X)
-	o.own.Finish(solvers.Dual{X: pb.X[:at], D: pb.D[:at*o.lanes]})
+	o.own.Finish(solvers.Dual{X: pb.X[:at], D: pb.D[:at*o.Width]})
 	copy(pb.X[at:], o.ends.X)
-	copy(pb.D[at*o.lanes:], o.ends.D)
+	copy(pb.D[at*o.Width:], o.ends.D)
 }
 
 // PullPush implements solvers.SecondField.
@@ -86,7 +87,7 @@ func scaled(k float64, w solvers.Dual) solvers.Dual {
 
 // StartPullPush implements solvers.SecondSystem.
 func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
-	z, l := o.Size(), o.lanes
+	z, l := o.Size(), o.Width
 	ym, dm := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
 	o.Worker.Start(t0.X[0], ym.X, dm.X)
 	o.Worker.StartPush(t0.X[0], t0.D, ym.D, dm.D)
@@ -118,8 +119,8 @@ func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 // by slopes, [variables][P], and only to first order.
 func (l *leg) bendsOf(slopes []float64, lanes int) ([]float64, error) {
 	p, n := l.problem, l.variables()
-	width := p.plan.width
-	k, err := p.Kit(lanes, PushPull, false)
+	width := p.Plan.Width
+	k, err := p.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 	if o.bends != nil {
 		return o.bends, slopes
 	}
-	width := p.plan.width
+	width := p.Plan.Width
 	_, byStart, err := o.moves(byAdjoint, lanes)
 	if err == nil {
 		o.bends, err = o.bendsOf(slopes, lanes)
@@ -200,9 +201,9 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 
 // periodPullPush is settlePullPush of a periodic state, which depends on the params alone.
 func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db, tb solvers.Dual) (_, _ solvers.Dual) {
-	z, l := w.Size(), w.lanes
+	z, l := w.Size(), w.Width
 	o := w.cycleAt(f, t.X[0], ym.X, dm.X)
-	motion := orbit.Motion{Border: o.from, Width: w.kit.plan.width}
+	motion := orbit.Motion{Border: o.from, Width: w.Kit.Plan.Width}
 	motion.Bends, motion.Slopes = w.problem.periodBends(o, l)
 	back := solvers.NewDual(z.D, l)
 	back.Copy(db)

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/crossings"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -52,8 +54,8 @@ func timelineOf(t testing.TB, functions ...string) *timeline {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	l := newTimeline(newByTime(c.Rates, tapec.Rate.Called("x"), nil, nil), newLayout(c))
-	l.set(&frame{}, 0, nil)
+	l := newTimeline(compiled.NewByTime(c.Rates, tapec.Rate.Called("x"), nil, nil), vec.NewLayout(c))
+	l.set(&vec.Frame{}, 0, nil)
 	return l
 }
 
@@ -203,10 +205,10 @@ func TestSearchAllocatesNothing(t *testing.T) {
 // anew where these differ, and nowhere else.
 func TestTimelineSets(t *testing.T) {
 	l := timelineOf(t, "exp(0.3)*t")
-	l.inputs = append(l.inputs, timelineInput{vec: vecP, point: make([]float64, 1), box: make([]tape.Interval, 1)})
-	of := func(p float64) *frame {
-		var in frame
-		in[tapec.Primal][vecP] = []float64{p}
+	l.inputs = append(l.inputs, timelineInput{vec: vec.P, point: make([]float64, 1), box: make([]tape.Interval, 1)})
+	of := func(p float64) *vec.Frame {
+		var in vec.Frame
+		in[tapec.Primal][vec.P] = []float64{p}
 		return &in
 	}
 	const mark = 7

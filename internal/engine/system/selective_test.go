@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -47,9 +48,9 @@ func TestSelective(t *testing.T) {
 			}
 			m := modelOf(t, text.String())
 			gradient := func(lanes int, rows ...int) (dp []float64, pulled, all int) {
-				p := m.Problem(pointOf(t, m), rows, m.PeaksOf(m.Checked.Objectives))
+				p := system.NewProblem(m, pointOf(t, m), rows, m.PeaksOf(m.Checked.Objectives))
 				p.Differentiate([]string{"w", "a"})
-				p.CompileAfter = system.CompileAfter{} // so that samples are read by programs of whole steps
+				p.CompileAfter = compiled.CompileAfter{} // so that samples are read by programs of whole steps
 				opts := solvers.Options{RTol: 1e-6, ATol: 1e-9}
 				by := func(w *system.Worker) sens.CotangentObjectives { return counting{w, &pulled, &all} }
 				res := adjointBy(t, p, "dopri5", opts, lanes, &record.Trajectory{}, by)()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/solvers"
 )
 
@@ -19,9 +19,7 @@ func TestApartAllocates(t *testing.T) {
 			fmt.Fprintf(&b, "event e%d when x > %g*k^%d { x += k }\n", i, 0.1+0.001*float64(i), i%3)
 		}
 		p := problemOf(t, b.String())
-		var l diag.List
-		p.Point, p.Answers = p.Model.NewPoint(nil, &l), &Answers{}
-		k, err := p.Kit(1, Values, false)
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,10 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/form"
 	"odes.dev/odes/internal/engine/narrow"
-	"odes.dev/odes/tapec"
+	"odes.dev/odes/internal/engine/vec"
 )
 
 // signals watches the functions of time within the right-hand side, or within largest values, between the times at
@@ -31,7 +32,7 @@ type calm struct {
 // sightBudget is the number of boxes over which one step is looked at. What is left then is taken to be harmless.
 const sightBudget = 400
 
-func newSignals(b *byTime, l *layout, leeway float64) *signals {
+func newSignals(b *compiled.ByTime, l *vec.Layout, leeway float64) *signals {
 	if b == nil {
 		return nil
 	}
@@ -55,23 +56,6 @@ func (s *signals) only(watch func(signal int) bool) {
 	for k := range s.ignored {
 		s.ignored[k] = !watch(k)
 	}
-}
-
-// watches reports whether what a part of the rates makes is under error control: a state, or an integral that counts.
-// readers are the outputs that depend on the part.
-func (p *Problem) watches(readers []tapec.Name) bool {
-	for _, n := range readers {
-		if n.Role != tapec.Integrand || p.Integrals == nil {
-			return true
-		}
-		at := p.Model.layout.part(n)
-		for _, i := range p.Integrals {
-			if k := p.Model.layout.nY + i; k >= at.offset && k < at.offset+at.len {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unseen returns the last of some times in ascending order if readings at these show the signals, or a later time up
@@ -156,7 +140,7 @@ func (s *signals) doubtful(p *timelinePart, t0, t1 float64) (some bool) {
 }
 
 // Signals implements solvers.Signals.
-func (w *Worker) Signals() int {
+func (w *watching) Signals() int {
 	if w.signals == nil {
 		return 0
 	}
@@ -164,14 +148,14 @@ func (w *Worker) Signals() int {
 }
 
 // Unseen implements solvers.Signals.
-func (w *Worker) Unseen(times, y []float64) (end float64, some bool) {
-	return w.signals.look(w, times, y)
+func (w *watching) Unseen(times, y []float64) (end float64, some bool) {
+	return w.signals.look(&w.space.In, times, y)
 }
 
-// look is unseen, with the params, discretes and modes that w has entered, and the state y at the first time.
-func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
+// look is unseen, with the params, discretes and modes of in, and the state y at the first time.
+func (s *signals) look(in *vec.Frame, times, y []float64) (end float64, some bool) {
 	if s.stale {
-		s.line.set(&w.in, times[0], y)
+		s.line.set(in, times[0], y)
 		s.stale = false
 		for i := range s.calms {
 			c := &s.calms[i]

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
 )
 
@@ -18,13 +20,13 @@ state x[3000] = 0
 x' = tanh(d*x + p) + (if t > 0.5 then x else 0)
 objective F = final(sum(x^2))
 `)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
-	p.Differentiate(p.Point.Active([]system.Variable{{Name: "p", Place: m.Param("p")}}))
-	k, err := p.Kit(1, system.Pull, false)
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+	p.Differentiate(p.Point.Active([]compiled.Variable{{Name: "p", Place: m.Param("p")}}))
+	k, err := p.Kit(1, compiled.Pull, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := p.StageValues(k, 4<<20)
+	values := steps.NewStageValues(k, 4<<20)
 	if values == nil {
 		t.Fatal("nothing is kept")
 	}

@@ -3,30 +3,17 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/form"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
-// byTime is a vector of functions of time, of parameters, discretes and modes, that a tape makes: the tape, and one
-// that makes their slopes as well. States that change evenly between two events are functions of time, too.
-type byTime struct {
-	output         tapec.Name
-	values, slopes *tape.Tape
-	jumps          [][]tape.Value // see tapec.ByTime
-	rates          *tape.Tape     // of the even states; nil for none
-}
-
-// newByTime returns the functions that an output of t holds. even and rates are as tapec.Even makes them.
-func newByTime(t *tape.Tape, output tapec.Name, even []tapec.Name, rates *tape.Tape) *byTime {
-	slopes, jumps := tapec.ByTime(t, output.String(), even)
-	return &byTime{output, t, slopes, jumps, rates}
-}
-
 // timeline evaluates functions of time: at times, and over intervals of time. What does not depend on time is computed
 // when the other inputs are set. It belongs to one goroutine.
 type timeline struct {
-	*byTime
+	*compiled.ByTime
 	point    *tape.Evaluator[float64]
 	box      *tape.Evaluator[tape.Interval]
 	runPoint func() // compute what depends on time
@@ -54,7 +41,7 @@ type timelinePart struct {
 
 // timelineInput is an input other than time: elements of a vector from one on.
 type timelineInput struct {
-	vec   vector
+	vec   vec.Vector
 	from  int
 	point []float64
 	box   []tape.Interval
@@ -69,34 +56,34 @@ type timelineState struct {
 	box, dot []tape.Interval
 }
 
-func newTimeline(b *byTime, l *layout) *timeline {
-	time, out := tapec.Time.Name(), b.output
+func newTimeline(b *compiled.ByTime, l *vec.Layout) *timeline {
+	time, out := tapec.Time.Name(), b.Output
 	tl := &timeline{
-		byTime: b, point: tape.NewEvaluator[float64](b.values), box: tape.NewEvaluator[tape.Interval](b.slopes),
+		ByTime: b, point: tape.NewEvaluator[float64](b.Values), box: tape.NewEvaluator[tape.Interval](b.Slopes),
 	}
 	moving, boxed := []string{time.String()}, []string{time.String()}
-	if b.rates != nil {
-		tl.rates = tape.NewEvaluator[float64](b.rates)
-		for _, in := range b.rates.Inputs {
-			at := l.part(tapec.MustName(in.Name))
-			tl.rated = append(tl.rated, timelineInput{vec: at.vec, from: at.offset, point: tl.rates.Input(in.Name)})
+	if b.Rates != nil {
+		tl.rates = tape.NewEvaluator[float64](b.Rates)
+		for _, in := range b.Rates.Inputs {
+			at := l.Part(tapec.MustName(in.Name))
+			tl.rated = append(tl.rated, timelineInput{vec: at.Vec, from: at.Offset, point: tl.rates.Input(in.Name)})
 		}
 	}
 	tl.t, tl.stretch = tl.point.Input(time.String()), tl.box.Input(time.String())
 	tl.value = tl.point.Output(out.String())
 	tl.bound = tl.box.Output(out.String())
-	for _, in := range b.values.Inputs {
+	for _, in := range b.Values.Inputs {
 		name := tapec.MustName(in.Name)
 		if name == time {
 			continue
 		}
-		at, point, box := l.part(name), tl.point.Input(in.Name), tl.box.Input(in.Name)
+		at, point, box := l.Part(name), tl.point.Input(in.Name), tl.box.Input(in.Name)
 		if name.Role != tapec.State {
-			tl.inputs = append(tl.inputs, timelineInput{at.vec, at.offset, point, box})
+			tl.inputs = append(tl.inputs, timelineInput{at.Vec, at.Offset, point, box})
 			continue
 		}
 		tl.states = append(tl.states, timelineState{
-			from: at.offset, start: make([]float64, at.len), rate: tl.rates.Output(tapec.Rate.Called(name.Of).String()),
+			from: at.Offset, start: make([]float64, at.Len), rate: tl.rates.Output(tapec.Rate.Called(name.Of).String()),
 			point: point, box: box, dot: tl.box.Input(name.Dot().String()),
 		})
 		moving, boxed = append(moving, in.Name), append(boxed, in.Name)
@@ -110,7 +97,7 @@ func newTimeline(b *byTime, l *layout) *timeline {
 }
 
 // set takes the parameters, discretes and modes from in, and even states from y at time t.
-func (l *timeline) set(in *frame, t float64, y []float64) {
+func (l *timeline) set(in *vec.Frame, t float64, y []float64) {
 	if l.rates != nil {
 		for _, to := range l.rated {
 			copy(to.point, in[tapec.Primal][to.vec][to.from:])
@@ -131,7 +118,7 @@ func (l *timeline) set(in *frame, t float64, y []float64) {
 	same := l.computed
 	for _, to := range l.inputs {
 		from := in[tapec.Primal][to.vec][to.from:]
-		if same && sameBits(to.point, from[:len(to.point)]) {
+		if same && vec.SameBits(to.point, from[:len(to.point)]) {
 			continue
 		}
 		same = false
@@ -190,8 +177,8 @@ func (l *timeline) span(lo, hi float64) bool {
 
 // divide finds the parts; moving are the inputs that change with time.
 func (l *timeline) divide(moving []string) {
-	t := l.slopes
-	v, ok := t.Output(l.output.Dot().String())
+	t := l.Slopes
+	v, ok := t.Output(l.Output.Dot().String())
 	if !ok || l.stretch == nil && l.states == nil {
 		l.parts = []timelinePart{{0, len(l.bound), func() {}}}
 		return
@@ -207,7 +194,7 @@ func (l *timeline) divide(moving []string) {
 			l.slope = append(l.slope, &slopes[i])
 		}
 		needed := []tape.Value{v}
-		for _, jumps := range l.jumps[p.from:p.to] {
+		for _, jumps := range l.Jumps[p.from:p.to] {
 			needed = append(needed, jumps...)
 		}
 		p.run = l.box.Toward(needed, moving...)
@@ -217,13 +204,13 @@ func (l *timeline) divide(moving []string) {
 
 // form returns the form that the functions of a part have, or nil.
 func (l *timeline) form(p *timelinePart) *form.Form {
-	t := l.slopes
+	t := l.Slopes
 	time, ok := t.Input(tapec.Time.Name().String())
 	if !ok || l.states != nil {
 		return nil
 	}
 	moves := tape.DependsOn(t, tapec.Time.Name().String())
-	whole, _ := t.Output(l.output.String())
+	whole, _ := t.Output(l.Output.String())
 	values := []tape.Value{whole}
 	if in := t.Instr(whole); in != nil && in.Op == tape.Concat {
 		values = in.Args
@@ -250,7 +237,7 @@ func (l *timeline) Slope(k int) tape.Interval {
 	if l.slope == nil {
 		return tape.Point(math.NaN())
 	}
-	for _, v := range l.jumps[k] {
+	for _, v := range l.Jumps[k] {
 		for _, x := range l.box.Value(v) {
 			if x.Lo != x.Hi {
 				return tape.Point(math.NaN())

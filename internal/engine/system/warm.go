@@ -1,16 +1,12 @@
 package system
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/result"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/tape"
-	"odes.dev/odes/tapec"
 )
 
 // What runs know of the steady states of other runs. There are two kinds of this knowledge:
@@ -42,7 +38,7 @@ type answer struct {
 
 // question is all that a steady state depends on.
 type question struct {
-	of   digest // see Model.asks
+	of   compiled.Digest // see Model.asks
 	t    float64
 	p    []float64 // the params that a search reads
 	y, d []float64
@@ -109,73 +105,14 @@ func (a *Answers) about(q *question) *answer {
 	return x
 }
 
-// asks returns a digest of the mass matrix and of all tapes that a search for a steady state runs, and which params
-// they read. Models of one file with the same digest have the same steady states for the same values.
-func (m *Model) asks() (out asked) {
-	c := m.Compiled
-	tapes := []*tape.Tape{c.Rates, c.Choose, c.Guards, c.Clocks, c.Priorities}
-	happens := make([]bool, len(c.Affects)) // in a search: by a condition of states, or after a delay
-	for i, e := range c.Model.Events {
-		happens[i] = e.Guarded()
-	}
-	waits := false
-	for _, in := range c.InstantList {
-		if in.Pending {
-			happens[in.Event], waits = true, true
-		}
-	}
-	if waits {
-		tapes = append(tapes, c.Instants)
-	}
-	for i, t := range c.Affects {
-		if happens[i] {
-			tapes = append(tapes, t)
-		}
-	}
-	h := sha256.New()
-	read := map[Place]bool{}
-	for _, t := range tapes {
-		each := digest{}
-		if t != nil {
-			if m.family != nil { // otherwise there are no others
-				each = m.family.digest(t)
-			}
-			for _, in := range t.Inputs {
-				if name := tapec.MustName(in.Name); name.Role == tapec.Param {
-					read[m.layout.part(name).place()] = true
-				}
-			}
-		}
-		_, _ = h.Write(each[:])
-	}
-	for _, s := range slices.Concat(c.Model.States, c.Model.Discretes) { // vectors are laid out alike
-		_, _ = h.Write(binary.LittleEndian.AppendUint64([]byte(s.Name), uint64(s.Type.Shape.Size())))
-	}
-	if mass := m.mass; mass != nil { // an experiment may set consts of it, and conserved sums are those of M y
-		_, _ = h.Write(fmt.Append(nil, mass.Unknowns, mass.Rows, mass.Cols, mass.Values))
-	}
-	h.Sum(out.digest[:0])
-	for p := range read {
-		out.params = append(out.params, p)
-	}
-	slices.SortFunc(out.params, func(a, b Place) int { return a.Offset - b.Offset })
-	return out
-}
-
 // question returns what a search from (t, y, d) depends on.
 func (p *Problem) question(t float64, y, d []float64) question {
-	asked := p.Model.asked()
-	q := question{of: asked.digest, t: t, y: slices.Clone(y), d: slices.Clone(d), o: p.Steady}
-	for _, at := range asked.params {
-		q.p = append(q.p, p.Point.p[at.Offset:at.Offset+at.Len]...)
+	asked := p.Model.Asked()
+	q := question{of: asked.Digest, t: t, y: slices.Clone(y), d: slices.Clone(d), o: p.Steady}
+	for _, at := range asked.Params {
+		q.p = append(q.p, p.Point.P[at.Offset:at.Offset+at.Len]...)
 	}
 	return q
-}
-
-// asked is what Model.asks returns.
-type asked struct {
-	digest digest
-	params []Place
 }
 
 // Forget makes the next searches ordinary ones: nothing of what was found before is known.
@@ -183,7 +120,7 @@ func (p *Problem) Forget() {
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rests, s.found, s.orbit, s.near = [AfterEnd + 1]rest{}, nil, nil, nil
+	s.rests, s.found, s.orbit, s.near = [compiled.AfterEnd + 1]rest{}, nil, nil, nil
 	p.Answers.Forget()
 }
 
@@ -211,7 +148,7 @@ func (p *Problem) Rested() bool {
 }
 
 // begin returns the rest that a search at a moment begins at; nil for an ordinary search.
-func (s *settling) begin(p *Problem, at Moment, d []float64) *rest {
+func (s *settling) begin(p *Problem, at compiled.Moment, d []float64) *rest {
 	r := &s.rests[at]
 	if !p.Warm || p.Past != nil || r.state == nil || r.state.Fired || p.Steady.Way == steady.Run ||
 		len(r.state.D) != len(d) {
@@ -221,7 +158,7 @@ func (s *settling) begin(p *Problem, at Moment, d []float64) *rest {
 }
 
 // search answers a question, of a moment.
-func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, error) {
+func (p *Problem) search(at compiled.Moment, t float64, y, d []float64) (*steady.State, error) {
 	s := &p.settling
 	q := p.question(t, y, d)
 	from := s.begin(p, at, d)

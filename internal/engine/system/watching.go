@@ -1,39 +1,17 @@
 package system
 
 import (
-	"strings"
-
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/narrow"
-	"odes.dev/odes/tape"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/tapec"
 )
 
-// narrowParts are those of a tape, as package narrow takes them.
-type narrowParts struct {
-	*tapec.NarrowParts
-	tapes narrow.Tapes
-	names []string
-}
-
-// newNarrowParts returns those of t; nil if there are none.
-func newNarrowParts(t *tape.Tape, even []tapec.Name) *narrowParts {
-	parts := tapec.Narrow(t, even)
-	if parts == nil {
-		return nil
-	}
-	of, out := tapec.InnerValues.Name(), tapec.NarrowValues.Name()
-	p := &narrowParts{NarrowParts: parts, tapes: narrow.Tapes{
-		Inner: parts.Inner, Degrees: parts.Degrees, Parts: parts.Parts, Jumps: parts.Jumps,
-		Of: of.String(), DotOf: of.Dot().String(), Out: out.String(), Dots: out.Dot().String(),
-	}}
-	for _, span := range parts.Spans {
-		p.names = append(p.names, strings.Join(strings.Fields(span.Text()), " "))
-	}
-	return p
-}
-
 // watching is what watches guards and functions between the times at which something reads them.
 type watching struct {
+	space       *work.Space
+	clock       *clock   // of conditions of time alone; nil for none
 	bends       *bends   // nil for none
 	signals     *signals // of the rates; nil for none
 	peakSignals *signals // of the largest values; nil for none
@@ -41,31 +19,32 @@ type watching struct {
 }
 
 func newWatching(w *Worker) (v watching) {
-	p, programs := w.problem, w.model.programs
-	v.bends = newBends(programs.bent, w.model.layout)
-	v.signals = newSignals(programs.signals, w.model.layout, 1)
-	v.signals.only(func(signal int) bool { return p.watches(programs.signalReaders[signal]) })
-	v.watch(w, programs.narrow)
+	p, programs := w.problem, w.model.Programs
+	v.space = &w.Space
+	v.bends = newBends(programs.Bent, w.model.Layout)
+	v.signals = newSignals(programs.Signals, w.model.Layout, 1)
+	v.signals.only(func(signal int) bool { return p.Watches(programs.SignalReaders[signal]) })
+	v.watch(w, programs.Narrow)
 	if len(p.Peaks) > 0 {
-		v.peakSignals = newSignals(programs.peakSignals, w.model.layout, peakLeeway)
-		v.watch(w, programs.narrowPeaks)
+		v.peakSignals = newSignals(programs.PeakSignals, w.model.Layout, peakLeeway)
+		v.watch(w, programs.NarrowPeaks)
 	}
 	return v
 }
 
 // watch adds what watches p, which may be nil.
-func (v *watching) watch(w *Worker, p *narrowParts) {
+func (v *watching) watch(w *Worker, p *compiled.NarrowParts) {
 	if p == nil || v.Omit(p.Left) && p.Parts == nil {
 		return
 	}
 	place := func(input string) narrow.Place {
-		at := w.model.layout.part(tapec.MustName(input))
+		at := w.model.Layout.Part(tapec.MustName(input))
 		return narrow.Place{
-			Time: at.vec == vecT, State: at.vec == vecY, From: at.offset,
-			Values: func() []float64 { return w.in[tapec.Primal][at.vec][at.offset : at.offset+at.len] },
+			Time: at.Vec == vec.T, State: at.Vec == vec.Y, From: at.Offset,
+			Values: func() []float64 { return w.In[tapec.Primal][at.Vec][at.Offset : at.Offset+at.Len] },
 		}
 	}
-	v.Add(narrow.New(&p.tapes, place, func(part int) bool { return w.problem.watches(p.Readers[part]) }), p.names)
+	v.Add(narrow.New(&p.Tapes, place, func(part int) bool { return w.problem.Watches(p.Readers[part]) }), p.Names)
 }
 
 // begin forgets what is known, at the start of a run.

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/methods"
 	"odes.dev/odes/solvers/record"
@@ -28,19 +30,19 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(t, string(text))
-			p := m.Problem(pointOf(t, m), []int{0, 1, 2}, nil)
+			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2}, nil)
 			spec, _ := methods.Lookup(c.method)
 			info := spec.Info()
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
-			p.CompileAfter = system.CompileAfter{}
-			var variables []system.Variable
+			p.CompileAfter = compiled.CompileAfter{}
+			var variables []compiled.Variable
 			for _, name := range c.wrt {
-				variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+				variables = append(variables, compiled.Variable{Name: name, Place: m.Param(name)})
 			}
 			p.Differentiate(p.Point.Active(variables))
 			p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
 			const lanes = 4
-			k, err := p.Kit(lanes, system.Pull, false)
+			k, err := p.Kit(lanes, compiled.Pull, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,16 +96,16 @@ x' = x * (r + A @ x) + 0.1*sin(t)*(B @ x)
 objective x_T[i] = final(x[i]) for i in 1:5
 objective area = integral(x[1] * x[2])
 `)
-	var variables []system.Variable
+	var variables []compiled.Variable
 	for _, name := range []string{"r", "A", "B"} {
-		variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+		variables = append(variables, compiled.Variable{Name: name, Place: m.Param(name)})
 	}
 	for _, lanes := range []int{6, 8} {
 		var want []float64
 		for _, after := range []int{math.MaxInt, 0, 7} {
-			p := m.Problem(pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
-			p.CompileAfter = system.CompileAfter{Small: after}
-			p.Free = []system.Place{m.State("x")}
+			p := system.NewProblem(m, pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
+			p.CompileAfter = compiled.CompileAfter{Small: after}
+			p.Free = []vec.Place{m.State("x")}
 			p.Differentiate(p.Point.Active(variables))
 			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &record.Trajectory{})
 			for range 2 {
@@ -142,8 +144,8 @@ x' = v
 v' = -w^2*x - 0.01*k*v + sin(t)
 objective J = final(x^2) + integral(v^2)
 `)
-	p := m.Problem(pointOf(t, m), []int{0}, nil)
-	p.CompileAfter = system.CompileAfter{Small: 3}
+	p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+	p.CompileAfter = compiled.CompileAfter{Small: 3}
 	p.Differentiate([]string{"k", "w"})
 	record := &record.Trajectory{Keep: record.Checkpoint{Kind: record.CheckpointBinomial, RAM: 5}}
 	gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-6, ATol: 1e-9}, 1, record)
@@ -155,7 +157,7 @@ objective J = final(x^2) + integral(v^2)
 		return s, m
 	}
 	gradient()
-	if its == nil || !its.CompiledFromFirst() {
+	if its == nil || !its.FromFirst() {
 		t.Error("its steps are not those that were compiled")
 	}
 }
@@ -183,12 +185,13 @@ objective J = final(x^2) + integral(v[1]^2)
 	var made []solvers.Method
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"} {
 		spec, _ := methods.Lookup(name)
-		made = append(made, solvers.Members(spec.New(m.Problem(pointOf(t, m), []int{0}, nil).Size(), 0))...)
+		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+		made = append(made, solvers.Members(spec.New(p.Size(), 0))...)
 	}
 	for _, method := range made {
-		p := m.Problem(pointOf(t, m), []int{0}, nil)
-		p.CompileAfter = system.CompileAfter{}
-		k, err := p.Kit(1, system.Values, false)
+		p := system.NewProblem(m, pointOf(t, m), []int{0}, nil)
+		p.CompileAfter = compiled.CompileAfter{}
+		k, err := p.Kit(1, compiled.Values, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,10 +255,10 @@ objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rodas5p", "ros3p"} {
 		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
 			spec, _ := methods.Lookup(name)
-			p := m.Problem(pointOf(t, m), []int{0}, peaks)
-			p.CompileAfter = system.CompileAfter{}
+			p := system.NewProblem(m, pointOf(t, m), []int{0}, peaks)
+			p.CompileAfter = compiled.CompileAfter{}
 			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
-			k, err := p.Kit(1, system.Values, false)
+			k, err := p.Kit(1, compiled.Values, false)
 			if err != nil {
 				t.Fatal(err)
 			}

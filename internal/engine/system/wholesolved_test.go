@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
@@ -80,18 +81,18 @@ func TestWholeSolvedSteps(t *testing.T) {
 		for _, method := range []string{"rosenbrock23", "ros3p", "rodas3", "rodas4", "rodas4p", "rodas5p"} {
 			t.Run(c.name+"/"+method, func(t *testing.T) {
 				m := modelOf(t, c.text)
-				var variables []system.Variable
+				var variables []compiled.Variable
 				for name := range strings.FieldsSeq(c.active) {
-					variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+					variables = append(variables, compiled.Variable{Name: name, Place: m.Param(name)})
 				}
 				for _, lanes := range []int{1, 3, 8} {
 					var want []float64
 					for _, after := range []int{math.MaxInt, 0, 7} {
 						for _, keep := range []record.Checkpoint{{}, {Kind: record.CheckpointBinomial, RAM: 5}} {
 							point := pointOf(t, m)
-							p := m.Problem(point, c.objectives, nil)
+							p := system.NewProblem(m, point, c.objectives, nil)
 							p.Jacobian = true
-							p.CompileAfter = system.CompileAfter{Small: after}
+							p.CompileAfter = compiled.CompileAfter{Small: after}
 							for name := range strings.FieldsSeq(c.free) {
 								p.Free = append(p.Free, m.State(name))
 							}

@@ -1,13 +1,16 @@
+// Package system is the compiled model as solvers and sensitivity methods see it: a worker is a solvers.System with its
+// tangents and transposes, and the objectives of package sens. It is made of a kit of package compiled at work (package
+// work), its whole steps (steps) and what tells which derivatives are those of one side (onesided). A run's workers
+// share a Problem.
 package system
 
 import (
-	"slices"
-
-	"odes.dev/odes/internal/base/team"
-	"odes.dev/odes/internal/engine/orbit"
-	"odes.dev/odes/lang/model"
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/onesided"
+	"odes.dev/odes/internal/engine/steps"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -15,80 +18,36 @@ import (
 // the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	serving
-	model *Model
-	kit   *Kit
-	lanes int
-	// version of the point that the hoisted work belongs to
-	version int
-	value   tapec.Parts[*call]
-	pull    tapec.Parts[*call]
-	push    tapec.Parts[*call]
-	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
-	shared *call
-	slopes *call // of the peaks; nil for none
-	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
-	peakCalls map[int][2]*call
-	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
-	keeping, reading *stageCalls
-	keeper           *stageCalls // what keeping was last
-
-	wholes []*formed // what is known of whole steps, by the arithmetic of their method
-	whole  *formed   // that of the last step
-
-	solveds []*solvedSteps // likewise of steps that solve equations
-	solved  *solvedSteps
-
-	in, out frame
-	small   smallVectors
-	clock   *clock // nil for none
-
-	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
-
+	work.Space
+	steps.Steps
+	onesided.Separator
 	watching
+	edging
+	instants
+	sites
+	outputs
+
+	model *compiled.Model
+	small smallVectors
 
 	rates   tapec.Part // see Take
-	t       [1]float64
-	started float64 // t0 of the last run
+	started float64    // t0 of the last run
 	fired   []float64
 	truth   []float64
 	rho     []float64
 
-	bar, dot   frameVectors // accumulators and tangents that the worker keeps
-	book       *ledger      // of the cotangents of parameters
-	visits     visits
-	one        []float64 // scratch [max(guards, instants)·L], zero between calls
-	functional []float64 // scratch [F·L]
-	carrying   carrying  // of the block that is swept
-	seen       []int     // per element of the functional vector: how often it was read this run
-	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
-	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
-
-	met map[uint64]int // how often atoms have met in this run; nil for never
-
-	edging
-	workerTimes
-	keeps   []*call        // that are to be told of new parameters
-	flights *orbit.Flights // nil where no state repeats
-
-	psi []float64 // scratch: the model's objectives, in lanes
-
-	team *team.Team // that shares the work on long arrays; nil for this goroutine alone
+	bar, dot frameVectors // accumulators and tangents that the worker keeps
+	visits   visits
+	one      []float64 // scratch [guards·L], zero between calls
 
 	rest  *atRest // nil until a steady state is differentiated
 	rows  [][]float64
 	later []float64 // [P·L] what Finish adds to the rows
 }
 
-// workerTimes are the instants of a Worker.
-type workerTimes struct {
-	instants     []solvers.Instant // nil until somebody asks
-	instantsMove bool              // instants depend on discretes
-}
-
 // frameVectors are lane vectors of everything that outlives a call.
 type frameVectors struct {
-	p, c, d, e, times []float64
-	sides             []float64
+	p, c, d, e, sides []float64
 }
 
 // visits keeps the work of a transpose that is the same in every sweep, for each stage of every step.
@@ -101,16 +60,17 @@ type visits struct {
 }
 
 // Worker returns a worker for the problem with the programs of k.
-func (p *Problem) Worker(k *Kit) *Worker {
-	m, l := p.Model, k.layout
-	w := &Worker{model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
-	w.edging = edging{of: p.edges, model: m}
-	w.psi = make([]float64, l.objectives*k.lanes)
-	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return callOf(w, p), nil }
+func (p *Problem) Worker(k *compiled.Kit) *Worker {
+	m, l := p.Model, k.Layout
+	w := &Worker{model: m, rates: tapec.PartRates}
+	w.Space = work.Space{Task: &p.Task, Kit: k, Width: k.Lanes, Version: -1}
+	w.Steps = steps.Steps{Space: &w.Space, Field: w}
+	w.edging = edging{of: p.Edges, model: m}
+	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.CallOf(p), nil }
 	for _, s := range []struct {
-		from *tapec.Parts[*program]
-		to   *tapec.Parts[*call]
-	}{{k.value, &w.value}, {k.pull, &w.pull}, {k.push, &w.push}} {
+		from *tapec.Parts[*compiled.Program]
+		to   *tapec.Parts[*compiled.Call]
+	}{{k.Value, &w.Primals}, {k.Pull, &w.Transposes}, {k.Push, &w.Tangents}} {
 		if s.from != nil {
 			calls, _ := tapec.Transform(s.from, toCall)
 			*s.to = *calls
@@ -118,145 +78,93 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	w.serving.begin(w, p)
 	c := m.Compiled
-	lanes := k.lanes
-	for _, f := range []*frame{&w.in, &w.out} {
-		f[tapec.Primal][vecT] = w.t[:]
-		f[tapec.Primal][vecP] = p.Point.p
-		f[tapec.Primal][vecD] = make([]float64, l.nD)
-		f[tapec.Primal][vecM] = make([]float64, l.nM)
-		f[tapec.Primal][vecKept] = make([]float64, l.nM)
-		f[tapec.Primal][vecC] = make([]float64, l.nC)
-		f[tapec.Primal][vecE] = make([]float64, l.nE)
+	lanes := k.Lanes
+	for _, f := range []*vec.Frame{&w.In, &w.Out} {
+		f[tapec.Primal][vec.T] = w.T[:]
+		f[tapec.Primal][vec.P] = p.Point.P
+		f[tapec.Primal][vec.D] = make([]float64, l.ND)
+		f[tapec.Primal][vec.M] = make([]float64, l.NM)
+		f[tapec.Primal][vec.Kept] = make([]float64, l.NM)
+		f[tapec.Primal][vec.C] = make([]float64, l.NC)
+		f[tapec.Primal][vec.E] = make([]float64, l.NE)
 	}
 	// what calls read and what they write is the same memory, but for discretes and states
-	w.out[tapec.Primal][vecC] = w.in[tapec.Primal][vecC]
-	w.out[tapec.Primal][vecE] = w.in[tapec.Primal][vecE]
+	w.Out[tapec.Primal][vec.C] = w.In[tapec.Primal][vec.C]
+	w.Out[tapec.Primal][vec.E] = w.In[tapec.Primal][vec.E]
 	elems := 1
 	for i := range c.Model.Events {
-		elems = max(elems, eventElems(c.Model.Events[i].Axes()))
+		elems = max(elems, compiled.EventElems(c.Model.Events[i].Axes()))
 	}
 	w.fired = make([]float64, elems)
-	guards, instants := len(c.GuardList), len(c.InstantList)
+	guards := len(c.GuardList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
-	w.one = make([]float64, max(guards, instants, 1)*lanes)
-	w.functional = make([]float64, l.nF*max(lanes, 1))
-	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
-	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
-		w.bounds = make([]float64, instants)
-	}
-	if c.Instants != nil {
-		for _, in := range c.Instants.Inputs {
-			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
-		}
-	}
-	if k.pull != nil || k.push != nil {
+	w.one = make([]float64, guards*lanes)
+	if k.Pull != nil || k.Push != nil {
 		w.bindDerivatives()
 	}
-	w.flights = newFlights(m)
-	w.slopes = callOf(w, k.slopes)
-	if k.shared != nil {
-		w.shared = callOf(w, k.shared)
-		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
+	w.instants = newInstants(w)
+	w.sites = newSites(w, k)
+	w.outputs = outputs{&w.Space, &w.serving, m}
+	if k.Shared != nil {
+		w.Shared = w.CallOf(k.Shared)
+		w.visits = visits{step: -1, scratch: make([]float64, k.NW), room: keptLimit / 8}
 	}
-	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+	for _, calls := range []*tapec.Parts[*compiled.Call]{&w.Primals, &w.Transposes, &w.Tangents} {
 		for _, c := range calls.All() {
-			w.keep(c)
+			w.Keep(c)
 		}
 	}
-	w.keep(w.slopes)
-	w.keep(w.shared)
+	w.Keep(w.Shared)
 	w.small = newSmallVectors(w)
-	w.clock = newClock(w)
 	w.watching = newWatching(w)
+	w.clock = newClock(w)
+	w.Separator = onesided.NewSeparator(m, &p.Task, w)
 	return w
 }
 
 // bindDerivatives makes the tangents and cotangents that outlive a call, and binds them.
 func (w *Worker) bindDerivatives() {
-	k, l, lanes := w.kit, w.kit.layout, w.lanes
+	k, l, lanes := w.Kit, w.Kit.Layout, w.Width
 	for _, v := range []*frameVectors{&w.bar, &w.dot} {
-		v.c = make([]float64, l.nC*lanes)
-		v.d = make([]float64, l.nD*lanes)
-		v.e = make([]float64, l.nE*lanes)
-		v.times = make([]float64, len(w.times.at)*lanes)
+		v.c = make([]float64, l.NC*lanes)
+		v.d = make([]float64, l.ND*lanes)
+		v.e = make([]float64, l.NE*lanes)
 	}
-	w.dot.p = make([]float64, k.plan.width*lanes)
-	w.dot.sides = make([]float64, k.nSides*lanes)
-	w.in[tapec.Primal][vecSides] = w.dot.sides
-	w.book = newLedger(k.plan, lanes)
-	w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
-	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
-	w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
-	w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
-	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
-	w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
+	w.dot.p = make([]float64, k.Plan.Width*lanes)
+	w.dot.sides = make([]float64, k.NSides*lanes)
+	w.In[tapec.Primal][vec.Sides] = w.dot.sides
+	w.Book = compiled.NewLedger(k.Plan, lanes)
+	w.Out[tapec.Cotangent][vec.P], w.Out[tapec.Cotangent][vec.C] = w.Book.Sums, w.bar.c
+	w.Out[tapec.Cotangent][vec.D], w.Out[tapec.Cotangent][vec.E] = w.bar.d, w.bar.e
+	w.In[tapec.Cotangent][vec.C], w.In[tapec.Cotangent][vec.E] = w.bar.c, w.bar.e
+	w.In[tapec.Tangent][vec.P], w.In[tapec.Tangent][vec.C] = w.dot.p, w.dot.c
+	w.In[tapec.Tangent][vec.D], w.In[tapec.Tangent][vec.E] = w.dot.d, w.dot.e
+	w.Out[tapec.Tangent][vec.C], w.Out[tapec.Tangent][vec.E] = w.dot.c, w.dot.e
 }
-
-// keep notes a call that is to be told of new parameters.
-func (w *Worker) keep(c *call) {
-	if c != nil && c.machine.Keeps() {
-		w.keeps = append(w.keeps, c)
-	}
-}
-
-// Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
-// same bits; nil for this goroutine alone.
-func (w *Worker) Share(t *team.Team) {
-	w.team = t
-	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
-		for _, c := range calls.All() {
-			if c != nil {
-				c.machine.Share(t)
-			}
-		}
-	}
-	if w.shared != nil {
-		w.shared.machine.Share(t)
-	}
-}
-
-// Team returns what Share was given.
-func (w *Worker) Team() *team.Team { return w.team }
 
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
-	if w.version != w.problem.Point.version {
+	if w.Version != w.problem.Point.Version {
 		w.redo()
 	}
 }
 
 func (w *Worker) redo() {
-	w.version = w.problem.Point.version
-	for _, c := range w.keeps {
-		c.machine.Refresh()
+	w.Version = w.problem.Point.Version
+	for _, c := range w.Keeps {
+		c.Machine.Refresh()
 	}
-	for _, f := range w.wholes {
-		for _, v := range f.all() {
-			v.call.refresh()
-		}
-	}
-	for _, v := range w.solveds {
-		v.steps.call.refresh()
-		v.pulls.call.refresh()
-	}
-	if w.value.Get(tapec.PartRunWork) != nil {
-		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)
+	w.RefreshSteps()
+	if w.Primals.Get(tapec.PartRunWork) != nil {
+		w.Primals.Get(tapec.PartRunWork).Run(&w.In, &w.Out)
 	}
 }
 
 // keptLimit is how many bytes a worker may use to keep work between sweeps.
 const keptLimit = 256 << 20
 
-func eventElems(indices []*model.Index) int {
-	n := 1
-	for _, ix := range indices {
-		n *= ix.Count
-	}
-	return n
-}
-
 // Lanes implements solvers.CotangentField.
-func (w *Worker) Lanes() int { return w.lanes }
+func (w *Worker) Lanes() int { return w.Width }
 
 // Size implements solvers.Field.
 func (w *Worker) Size() solvers.Size { return w.problem.Size() }
@@ -267,23 +175,21 @@ func (w *Worker) Started() float64 { return w.started }
 // Begin implements solvers.CotangentSystem.
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
-	w.book.begin(rows)
-	if w.reading != nil {
-		w.reading.next = w.reading.made
-	}
+	w.Book.Begin(rows)
+	w.BeginReading()
 	if w.rows = rows; w.model.Settles() {
-		w.later = append(w.later[:0], make([]float64, w.kit.plan.width*w.lanes)...)
+		w.later = append(w.later[:0], make([]float64, w.Kit.Plan.Width*w.Width)...)
 	}
 	w.visits.step = -1
-	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
+	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bars} {
 		clear(v)
 	}
 }
 
 // Leave implements solvers.CotangentSystem.
 func (w *Worker) Leave(db []float64) {
-	if c := w.pull.Get(tapec.PartSegmentWork); c != nil {
-		c.run(&w.in, &w.out)
+	if c := w.Transposes.Get(tapec.PartSegmentWork); c != nil {
+		c.Run(&w.In, &w.Out)
 	}
 	clear(w.bar.e)
 	for i, x := range w.bar.d {
@@ -295,16 +201,33 @@ func (w *Worker) Leave(db []float64) {
 // Finish implements solvers.CotangentSystem.
 func (w *Worker) Finish() {
 	w.pullInstants()
-	if c := w.pull.Get(tapec.PartRunWork); c != nil {
-		c.run(&w.in, &w.out)
+	if c := w.Transposes.Get(tapec.PartRunWork); c != nil {
+		c.Run(&w.In, &w.Out)
 	}
-	w.book.finish()
+	w.Book.Finish()
 	for j, x := range w.later {
-		if row := w.rows[j%w.lanes]; row != nil && x != 0 {
-			row[j/w.lanes] += x
+		if row := w.rows[j%w.Width]; row != nil && x != 0 {
+			row[j/w.Width] += x
 		}
 	}
 }
 
 // Sound implements sens.Sounder.
-func (w *Worker) Sound() bool { return w.book.sound() }
+func (w *Worker) Sound() bool { return w.Book.Sound() }
+
+// AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
+// state.
+func (w *Worker) AtStart() (times, y []float64) {
+	size := w.Size()
+	y = make([]float64, size.N)
+	d, modes := make([]float64, size.D), make([]float64, size.M)
+	times = make([]float64, len(w.Instants()))
+	w.InstantTimes(d, times)
+	t := times[solvers.InstantStart]
+	w.Start(t, y, d)
+	w.Enter(d, modes)
+	w.Choose(t, y, nil, modes)
+	w.Enter(d, modes)
+	w.InstantTimes(d, times)
+	return times, y
+}

@@ -1,10 +1,12 @@
 package system
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -15,34 +17,18 @@ func (w *Worker) Guards() []solvers.Guard {
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way, Instant: g.Instant,
-			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
-			Seen: w.peaksSee(i), Piece: g.Piece,
+			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.ReadsUnknowns(i),
+			Seen: w.problem.PeaksSee(i), Piece: g.Piece,
 		}
 		switch {
 		case g.Event >= 0:
 		case g.Mode < 0:
 			list[i].Name = "condition@" + strconv.Itoa(g.Span.Begin().Line)
 		default:
-			list[i].Name = w.model.modeName(g.Mode)
+			list[i].Name = w.model.ModeName(g.Mode)
 		}
 	}
 	return list
-}
-
-// peaksRead reports whether element i of the modes is read by what is to be largest.
-func (w *Worker) peaksRead(i int) bool {
-	t := w.model.Compiled.Peaks
-	if t == nil || len(w.problem.Peaks) == 0 {
-		return false
-	}
-	_, reads := t.Input(w.model.modeAt(i).String())
-	return reads
-}
-
-// peaksSee reports whether guard i decides about a mode that is read by what is to be largest.
-func (w *Worker) peaksSee(i int) bool {
-	g := w.model.Compiled.GuardList[i]
-	return g.Event < 0 && w.peaksRead(g.Mode)
 }
 
 // GuardValues implements solvers.System.
@@ -50,22 +36,22 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	if len(rho) == 0 {
 		return
 	}
-	w.t[0] = t
-	guards := w.value.Get(tapec.PartGuards)
+	w.T[0] = t
+	guards := w.Primals.Get(tapec.PartGuards)
 	if s := &w.small; s.y != nil {
-		copyFew(s.y, y)
-		if guards.bound {
-			guards.machine.Run()
+		work.CopyFew(s.y, y)
+		if guards.Bound {
+			guards.Machine.Run()
 		} else {
-			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
-			w.out[tapec.Primal][vecTruth] = w.truth
-			guards.runBound(&w.in, &w.out)
+			w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.Rho] = s.y, w.rho
+			w.Out[tapec.Primal][vec.Truth] = w.truth
+			guards.RunBound(&w.In, &w.Out)
 		}
-		copyFew(rho, w.rho)
+		work.CopyFew(rho, w.rho)
 	} else {
-		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = y, rho
-		w.out[tapec.Primal][vecTruth] = w.truth
-		guards.run(&w.in, &w.out)
+		w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.Rho] = y, rho
+		w.Out[tapec.Primal][vec.Truth] = w.truth
+		guards.Run(&w.In, &w.Out)
 	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
@@ -74,124 +60,35 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // GuardPush implements solvers.TangentSystem.
 func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
-	c := w.push.Get(tapec.PartGuards)
+	c := w.Tangents.Get(tapec.PartGuards)
 	if c == nil {
 		clear(rd)
 		return
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
-	w.out[tapec.Tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
-	c.run(&w.in, &w.out)
-	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = td, yd
+	w.Out[tapec.Tangent][vec.Rho] = w.one[:len(w.rho)*w.Width]
+	c.Run(&w.In, &w.Out)
+	copy(rd, w.one[i*w.Width:(i+1)*w.Width])
 	clear(w.one)
 }
 
 // GuardPull implements solvers.CotangentSystem.
 func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
-	c := w.pull.Get(tapec.PartGuards)
+	c := w.Transposes.Get(tapec.PartGuards)
 	if c == nil {
 		return
 	}
-	w.t[0] = t
-	seeds := w.one[:len(w.rho)*w.lanes]
-	seed := seeds[i*w.lanes : (i+1)*w.lanes]
+	w.T[0] = t
+	seeds := w.one[:len(w.rho)*w.Width]
+	seed := seeds[i*w.Width : (i+1)*w.Width]
 	copy(seed, wt)
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Cotangent][vecRho] = seeds
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
-	c.run(&w.in, &w.out)
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Cotangent][vec.Rho] = seeds
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.T] = yb, tb
+	c.Run(&w.In, &w.Out)
 	clear(seed)
-}
-
-// Instants implements solvers.System.
-func (w *Worker) Instants() []solvers.Instant {
-	if w.instants == nil {
-		w.instants = instantsOf(w.model)
-	}
-	return w.instants
-}
-
-func instantsOf(m *Model) []solvers.Instant {
-	kinds := map[tapec.InstantKind]solvers.InstantKind{
-		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
-		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
-		tapec.ValueOf: solvers.InstantValue,
-	}
-	list := make([]solvers.Instant, len(m.Compiled.InstantList))
-	for i, in := range m.Compiled.InstantList {
-		list[i] = solvers.Instant{
-			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
-			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
-			Opens: in.Bound == tapec.WindowFrom,
-			Fixed: m.fixed[i] && (in.Kind != tapec.Every || m.fixed[in.Period]),
-		}
-	}
-	return list
-}
-
-// InstantTimes implements solvers.System.
-func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
-
-// Times is InstantTimes. The result is valid until the next call of either.
-func (w *Worker) Times(d []float64) []float64 {
-	if w.instantsMove || w.times.version != w.problem.Point.version {
-		w.times.version = w.problem.Point.version
-		saved := w.in[tapec.Primal][vecD]
-		if w.instantsMove {
-			w.in[tapec.Primal][vecD] = d
-		}
-		w.out[tapec.Primal][vecTimes] = w.times.at
-		w.times.values.run(&w.in, &w.out)
-		w.in[tapec.Primal][vecD] = saved
-		w.flights.Shift(w.times.at)
-	}
-	return w.times.at
-}
-
-// InstantPush implements solvers.TangentSystem.
-func (w *Worker) InstantPush(i int, td []float64) {
-	c := w.times.push
-	if c == nil {
-		clear(td)
-		return
-	}
-	n := len(w.model.Compiled.InstantList) * w.lanes
-	w.out[tapec.Tangent][vecTimes] = w.one[:n]
-	c.run(&w.in, &w.out)
-	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
-	if k := early(w, i); k != 0 {
-		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
-			td[l] = math.FMA(float64(k), x, td[l])
-		}
-	}
-	clear(w.one)
-}
-
-// InstantPull implements solvers.CotangentSystem.
-func (w *Worker) InstantPull(i int, wt []float64) {
-	at := w.bar.times[i*w.lanes : (i+1)*w.lanes]
-	for l := range at {
-		at[l] += wt[l]
-	}
-	if k := early(w, i); k != 0 {
-		for l, x := range wt {
-			at := w.Instants()[i].Period*w.lanes + l
-			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])
-		}
-	}
-	if w.instantsMove { // the transpose belongs to the current discretes
-		w.pullInstants()
-	}
-}
-
-func (w *Worker) pullInstants() {
-	if c := w.times.pull; c != nil {
-		w.in[tapec.Cotangent][vecTimes] = w.bar.times
-		c.run(&w.in, &w.out)
-	}
-	clear(w.bar.times)
 }
 
 // Events implements solvers.System.
@@ -199,7 +96,7 @@ func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
-			Name: e.Name, Element: w.model.Checked.Element(e), Elems: eventElems(e.Indices),
+			Name: e.Name, Element: w.model.Checked.Element(e), Elems: compiled.EventElems(e.Indices),
 			Policy: e.Policy, Varies: e.Rank != nil, Explicit: !e.Guarded(), Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,
 			Settles: e.Settles, After: e.After,
@@ -222,13 +119,13 @@ func (w *Worker) Groups() []int32 { return w.model.Checked.Arrays() }
 
 // Priorities implements solvers.Prioritized.
 func (w *Worker) Priorities(t float64, y, priorities []float64) {
-	w.runAt(w.value.Get(tapec.PartPriorities), vecPriorities, t, y, w.in[tapec.Primal][vecD], priorities)
+	w.RunAt(w.Primals.Get(tapec.PartPriorities), vec.Priorities, t, y, w.In[tapec.Primal][vec.D], priorities)
 }
 
 // fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.
-func fire[F float64 | complex128](m *Model, x []F, f solvers.Firing, body bool) []F {
+func fire[F float64 | complex128](m *compiled.Model, x []F, f solvers.Firing, body bool) []F {
 	e := m.Checked.Events[f.Event]
-	n, at := eventElems(e.Indices), f.Elem
+	n, at := compiled.EventElems(e.Indices), f.Elem
 	if body && e.Slot != nil {
 		n, at = n*e.Slot.Count, f.Elem*e.Slot.Count+f.Slot
 	}
@@ -253,15 +150,15 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 	copy(yp, ym)
 	copy(dp, dm)
-	body := w.value.List(tapec.PartAffects)[f.Event]
+	body := w.Primals.List(tapec.PartAffects)[f.Event]
 	if body != nil {
-		w.t[0] = t
-		saved := w.in[tapec.Primal][vecD]
-		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-		w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-		w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = yp, dp
-		body.run(&w.in, &w.out)
-		w.in[tapec.Primal][vecD] = saved
+		w.T[0] = t
+		saved := w.In[tapec.Primal][vec.D]
+		w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+		w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+		w.Out[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.D] = yp, dp
+		body.Run(&w.In, &w.Out)
+		w.In[tapec.Primal][vec.D] = saved
 	}
 }
 
@@ -277,31 +174,31 @@ func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	copy(ypd, ymd)
 	copy(dpd, dmd)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ypd, dpd, w.lanes)
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
+		clearTargets(body.Program, ypd, dpd, w.Width)
 	}
-	body := w.push.List(tapec.PartAffects)[f.Event]
+	body := w.Tangents.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	w.t[0] = t
-	saved, savedTangent := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecD] = td, ymd, dmd
-	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = ypd, dpd
-	body.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedTangent
+	w.T[0] = t
+	saved, savedTangent := w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D]
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y], w.In[tapec.Tangent][vec.D] = td, ymd, dmd
+	w.Out[tapec.Tangent][vec.Y], w.Out[tapec.Tangent][vec.D] = ypd, dpd
+	body.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.In[tapec.Tangent][vec.D] = saved, savedTangent
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
-func clearTargets(body *program, y, d []float64, lanes int) {
-	for _, b := range body.outs {
-		switch b.vec {
-		case vecY:
-			clear(y[b.lo*lanes : b.hi*lanes])
-		case vecD:
-			clear(d[b.lo*lanes : b.hi*lanes])
+func clearTargets(body *compiled.Program, y, d []float64, lanes int) {
+	for _, b := range body.Outs {
+		switch b.Vec {
+		case vec.Y:
+			clear(y[b.Lo*lanes : b.Hi*lanes])
+		case vec.D:
+			clear(d[b.Lo*lanes : b.Hi*lanes])
 		}
 	}
 }
@@ -318,19 +215,19 @@ func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	copy(ymb, ypb)
 	copy(dmb, dpb)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ymb, dmb, w.lanes)
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
+		clearTargets(body.Program, ymb, dmb, w.Width)
 	}
-	body := w.pull.List(tapec.PartAffects)[f.Event]
+	body := w.Transposes.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	w.t[0] = t
-	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
-	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
-	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = ypb, dpb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecT] = ymb, dmb, tb
-	body.run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
+	w.T[0] = t
+	saved, savedBar := w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D]
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
+	w.In[tapec.Primal][vec.Y], w.In[tapec.Primal][vec.D] = ym, dm
+	w.In[tapec.Cotangent][vec.Y], w.In[tapec.Cotangent][vec.D] = ypb, dpb
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.D], w.Out[tapec.Cotangent][vec.T] = ymb, dmb, tb
+	body.Run(&w.In, &w.Out)
+	w.In[tapec.Primal][vec.D], w.Out[tapec.Cotangent][vec.D] = saved, savedBar
 }

@@ -3,15 +3,11 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-)
-
-// Binding the vectors of a small model costs more than running its calls: they are copied to memory that stays bound.
-// These are the largest vectors for which that pays.
-const (
-	smallEval = 16
-	smallPull = 32
 )
 
 // smallVectors is the memory that stays bound; nil for a vector that is bound anew for each call.
@@ -22,23 +18,14 @@ type smallVectors struct {
 
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
-	n, q, l := size.N, size.Q, w.lanes
-	if n+q <= smallEval && w.kit.layout.nLags == 0 {
+	n, q, l := size.N, size.Q, w.Width
+	if n+q <= compiled.SmallEval && w.Kit.Layout.NLags == 0 {
 		s.y, s.k = make([]float64, n), make([]float64, n+q)
 	}
-	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
+	if (n+q)*l <= compiled.SmallPull && s.y != nil && w.Shared == nil && w.Book != nil && w.Book.Record == 0 {
 		s.kb, s.yb, s.tb = make([]float64, (n+q)*l), make([]float64, n*l), make([]float64, l)
 	}
 	return s
-}
-
-// copyFew copies from to to, which is as long. A copy of a few numbers takes longer.
-func copyFew(to, from []float64) {
-	to = to[:len(from)]
-	//lint:ignore S1001 see above
-	for i, x := range from {
-		to[i] = x
-	}
 }
 
 // splitParts are the parts of models that are the parts of rates.
@@ -63,97 +50,97 @@ var _, _ solvers.SplitField = (*Worker)(nil), (*ComplexWorker)(nil)
 
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
-	if in := &w.in[tapec.Primal]; w.domain != nil &&
-		w.beyond(&values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: in[vecD], vecM: in[vecM]}) {
+	if in := &w.In[tapec.Primal]; w.domain != nil &&
+		w.beyond(&vec.Values{vec.T: {t}, vec.Y: y, vec.P: w.problem.Point.P, vec.D: in[vec.D], vec.M: in[vec.M]}) {
 		for i := range k {
 			k[i] = math.NaN()
 		}
 		return
 	}
 	if w.rates != tapec.PartRates {
-		w.evalPart(w.value.Get(w.rates), vecK, t, y, k)
+		w.evalPart(w.Primals.Get(w.rates), vec.K, t, y, k)
 		return
 	}
-	if w.keeping != nil {
-		w.evalKept(t, y, k)
+	if w.Keeping != nil {
+		w.EvalKept(t, y, k)
 		return
 	}
-	w.t[0] = t
+	w.T[0] = t
 	if s := &w.small; s.y != nil {
-		copyFew(s.y, y[:len(s.y)])
-		if c := w.value.Get(tapec.PartRates); c.bound {
-			c.machine.Run()
+		work.CopyFew(s.y, y[:len(s.y)])
+		if c := w.Primals.Get(tapec.PartRates); c.Bound {
+			c.Machine.Run()
 		} else {
-			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = s.y, s.k
-			c.runBound(&w.in, &w.out)
+			w.In[tapec.Primal][vec.Y], w.Out[tapec.Primal][vec.K] = s.y, s.k
+			c.RunBound(&w.In, &w.Out)
 		}
-		copyFew(k, s.k)
+		work.CopyFew(k, s.k)
 		return
 	}
-	w.in[tapec.Primal][vecY] = y
-	w.out[tapec.Primal][vecK] = k
-	w.value.Get(tapec.PartRates).runMoved(&w.in, &w.out)
+	w.In[tapec.Primal][vec.Y] = y
+	w.Out[tapec.Primal][vec.K] = k
+	w.Primals.Get(tapec.PartRates).RunMoved(&w.In, &w.Out)
 }
 
 // Push implements solvers.TangentField.
 func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 	if w.rates != tapec.PartRates {
-		w.pushPart(w.push.Get(w.rates), vecK, t, y, td, yd, kd)
+		w.pushPart(w.Tangents.Get(w.rates), vec.K, t, y, td, yd, kd)
 		return
 	}
-	if w.push.Get(tapec.PartRates) == nil {
+	if w.Tangents.Get(tapec.PartRates) == nil {
 		clear(kd)
 		return
 	}
-	w.t[0] = t
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
-	w.out[tapec.Tangent][vecK] = kd
-	if !w.push.Get(tapec.PartRates).covers(tapec.Tangent, vecK, len(kd)) {
+	w.T[0] = t
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Tangent][vec.T], w.In[tapec.Tangent][vec.Y] = td, yd
+	w.Out[tapec.Tangent][vec.K] = kd
+	if !w.Tangents.Get(tapec.PartRates).Covers(tapec.Tangent, vec.K, len(kd)) {
 		clear(kd)
 	}
-	w.push.Get(tapec.PartRates).runMoved(&w.in, &w.out)
+	w.Tangents.Get(tapec.PartRates).RunMoved(&w.In, &w.Out)
 }
 
 // Pull implements solvers.CotangentField.
 func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	if w.rates != tapec.PartRates {
-		w.pullPart(w.pull.Get(w.rates), vecK, t, y, kb, yb, tb)
+		w.pullPart(w.Transposes.Get(w.rates), vec.K, t, y, kb, yb, tb)
 		return
 	}
-	rates := w.pull.Get(tapec.PartRates)
+	rates := w.Transposes.Get(tapec.PartRates)
 	if rates == nil {
 		clear(yb)
 		clear(tb)
 		return
 	}
-	w.t[0] = t
-	if kept := w.keptStage(t, y); kept != nil {
+	w.T[0] = t
+	if kept := w.KeptStage(t, y); kept != nil {
 		rates = kept
 	} else if s := &w.small; s.kb != nil {
 		copy(s.y, y)
 		copy(s.kb, kb)
-		w.in[tapec.Primal][vecY], w.in[tapec.Cotangent][vecK] = s.y, s.kb
-		w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = s.yb, s.tb // zero where nothing is written
-		rates.runBound(&w.in, &w.out)
+		w.In[tapec.Primal][vec.Y], w.In[tapec.Cotangent][vec.K] = s.y, s.kb
+		w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.T] = s.yb, s.tb // zero where nothing is written
+		rates.RunBound(&w.In, &w.Out)
 		copy(yb, s.yb)
 		copy(tb, s.tb)
 		return
 	}
-	w.in[tapec.Primal][vecY] = y
-	w.in[tapec.Cotangent][vecK] = kb
-	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
-	if !rates.covers(tapec.Cotangent, vecY, len(yb)) {
+	w.In[tapec.Primal][vec.Y] = y
+	w.In[tapec.Cotangent][vec.K] = kb
+	w.Out[tapec.Cotangent][vec.Y], w.Out[tapec.Cotangent][vec.T] = yb, tb
+	if !rates.Covers(tapec.Cotangent, vec.Y, len(yb)) {
 		clear(yb)
 	}
-	if !rates.covers(tapec.Cotangent, vecT, len(tb)) {
+	if !rates.Covers(tapec.Cotangent, vec.T, len(tb)) {
 		clear(tb)
 	}
-	if w.shared != nil {
-		w.in[tapec.Primal][vecW] = w.sharedWork()
+	if w.Shared != nil {
+		w.In[tapec.Primal][vec.W] = w.sharedWork()
 	}
-	w.out[tapec.Primal][vecFactors] = w.book.next()
-	rates.runMoved(&w.in, &w.out)
+	w.Out[tapec.Primal][vec.Factors] = w.Book.Next()
+	rates.RunMoved(&w.In, &w.Out)
 }
 
 // Forget implements solvers.Revisitor.
@@ -167,7 +154,7 @@ func (w *Worker) Forget() {
 // Visit implements solvers.Revisitor. Where there are algebraic equations, a step is pulled at more points than its
 // stages: its end, and any that are observed.
 func (w *Worker) Visit(step int) {
-	if w.model.mass != nil {
+	if w.model.Mass != nil {
 		step = -1
 	}
 	w.visits.step, w.visits.stage = step, 0
@@ -178,8 +165,8 @@ func (w *Worker) Visit(step int) {
 func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
-		w.out[tapec.Primal][vecW] = v.scratch
-		w.shared.runMoved(&w.in, &w.out)
+		w.Out[tapec.Primal][vec.W] = v.scratch
+		w.Shared.RunMoved(&w.In, &w.Out)
 		return v.scratch
 	}
 	at := v.step*w.problem.Stages + v.stage
@@ -200,7 +187,7 @@ func (w *Worker) sharedWork() []float64 {
 	default:
 		to = v.scratch
 	}
-	w.out[tapec.Primal][vecW] = to
-	w.shared.runMoved(&w.in, &w.out)
+	w.Out[tapec.Primal][vec.W] = to
+	w.Shared.RunMoved(&w.In, &w.Out)
 	return to
 }

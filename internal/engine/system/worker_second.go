@@ -3,6 +3,8 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -13,7 +15,7 @@ import (
 // lanes.
 type SecondWorker struct {
 	*Worker
-	second tapec.Parts[*call]
+	second tapec.Parts[*compiled.Call]
 
 	p, d        solvers.Dual // accumulators
 	rho, times  solvers.Dual // seeds, zero between calls
@@ -26,51 +28,53 @@ type SecondWorker struct {
 }
 
 // SecondWorker returns a worker for second derivatives of the problem with the programs of k.
-func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
+func (p *Problem) SecondWorker(k *compiled.Kit) *SecondWorker {
 	w := &SecondWorker{Worker: p.Worker(k)}
-	calls, _ := tapec.Transform(k.second, func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil })
+	calls, _ := tapec.Transform(k.Second, func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) {
+		return p.Call(), nil
+	})
 	w.second = *calls
-	l, c := p.Model.layout, p.Model.Compiled
-	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
-	w.p, w.d = dual(k.plan.width), dual(l.nD)
-	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.objectives)
-	w.functionals, w.masked, w.cutY = dual(l.nF), dual(l.nF), dual(l.nY)
-	w.pulls(vecP, w.p)
-	w.pulls(vecD, w.d)
-	for _, cut := range w.problem.Point.cut {
+	l, c := p.Model.Layout, p.Model.Compiled
+	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.Lanes) }
+	w.p, w.d = dual(k.Plan.Width), dual(l.ND)
+	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.Objectives)
+	w.functionals, w.masked, w.cutY = dual(l.NF), dual(l.NF), dual(l.NY)
+	w.pulls(vec.P, w.p)
+	w.pulls(vec.D, w.d)
+	for _, cut := range w.problem.Point.Cut {
 		w.someCut = w.someCut || cut
 	}
 	return w
 }
 
 // moves binds a vector that is read, and its tangents.
-func (w *SecondWorker) moves(vec vector, x solvers.Dual) {
-	w.in[tapec.Primal][vec], w.in[tapec.Tangent][vec] = x.X, x.D
+func (w *SecondWorker) moves(of vec.Vector, x solvers.Dual) {
+	w.In[tapec.Primal][of], w.In[tapec.Tangent][of] = x.X, x.D
 }
 
 // seeds binds cotangents that are read, and their tangents.
-func (w *SecondWorker) seeds(vec vector, x solvers.Dual) {
-	w.in[tapec.Cotangent][vec], w.in[tapec.CotangentTangent][vec] = x.X, x.D
+func (w *SecondWorker) seeds(of vec.Vector, x solvers.Dual) {
+	w.In[tapec.Cotangent][of], w.In[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // pulls binds cotangents that are written, and their tangents.
-func (w *SecondWorker) pulls(vec vector, x solvers.Dual) {
-	w.out[tapec.Cotangent][vec], w.out[tapec.CotangentTangent][vec] = x.X, x.D
+func (w *SecondWorker) pulls(of vec.Vector, x solvers.Dual) {
+	w.Out[tapec.Cotangent][of], w.Out[tapec.CotangentTangent][of] = x.X, x.D
 }
 
 // at sets the time, and binds its tangents.
 func (w *SecondWorker) at(t solvers.Dual) {
-	w.t[0] = t.X[0]
-	w.in[tapec.Tangent][vecT] = t.D
+	w.T[0] = t.X[0]
+	w.In[tapec.Tangent][vec.T] = t.D
 }
 
 // Begin implements solvers.SecondSystem.
 func (w *SecondWorker) Begin() {
 	w.refresh()
-	if w.version != w.fresh {
-		w.fresh = w.version
+	if w.Version != w.fresh {
+		w.fresh = w.Version
 		for _, c := range w.second.All() {
-			c.refresh()
+			c.Refresh()
 		}
 	}
 	w.p.Clear()
@@ -79,33 +83,34 @@ func (w *SecondWorker) Begin() {
 
 // PullPush implements solvers.SecondField.
 func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
-	w.pullPush(w.second.Get(w.rates), vecK, t, y, kb, yb, tb)
+	w.pullPush(w.second.Get(w.rates), vec.K, t, y, kb, yb, tb)
 }
 
-// pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of vec to yb and tb.
-func (w *SecondWorker) pullPush(c *call, vec vector, t, y, seeds, yb, tb solvers.Dual) {
+// pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of a vector to
+// yb and tb.
+func (w *SecondWorker) pullPush(c *compiled.Call, of vec.Vector, t, y, seeds, yb, tb solvers.Dual) {
 	if c == nil {
 		yb.Clear()
 		tb.Clear()
 		return
 	}
 	w.at(t)
-	w.moves(vecY, y)
-	w.seeds(vec, seeds)
-	w.pulls(vecY, yb)
-	w.pulls(vecT, tb)
+	w.moves(vec.Y, y)
+	w.seeds(of, seeds)
+	w.pulls(vec.Y, yb)
+	w.pulls(vec.T, tb)
 	for _, v := range []struct {
-		vec vector
-		x   solvers.Dual
-	}{{vecY, yb}, {vecT, tb}} {
-		if !c.covers(tapec.Cotangent, v.vec, len(v.x.X)) {
+		of vec.Vector
+		x  solvers.Dual
+	}{{vec.Y, yb}, {vec.T, tb}} {
+		if !c.Covers(tapec.Cotangent, v.of, len(v.x.X)) {
 			clear(v.x.X)
 		}
-		if !c.covers(tapec.CotangentTangent, v.vec, len(v.x.D)) {
+		if !c.Covers(tapec.CotangentTangent, v.of, len(v.x.D)) {
 			clear(v.x.D)
 		}
 	}
-	c.runMoved(&w.in, &w.out)
+	c.RunMoved(&w.In, &w.Out)
 }
 
 // Leave implements solvers.SecondSystem.
@@ -120,27 +125,27 @@ func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 		return
 	}
 	w.at(t)
-	w.moves(vecY, y)
-	w.pulls(vecY, yb)
-	w.pulls(vecT, tb)
-	w.seeded(w.second.Get(tapec.PartGuards), vecRho, w.rho, i, wt)
+	w.moves(vec.Y, y)
+	w.pulls(vec.Y, yb)
+	w.pulls(vec.T, tb)
+	w.seeded(w.second.Get(tapec.PartGuards), vec.Rho, w.rho, i, wt)
 }
 
 // seeded runs c with wt as the cotangent of element i of a vector.
-func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt solvers.Dual) {
+func (w *SecondWorker) seeded(c *compiled.Call, of vec.Vector, seeds solvers.Dual, i int, wt solvers.Dual) {
 	seeds.X[i] = wt.X[0]
-	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
-	w.seeds(vec, seeds)
-	c.run(&w.in, &w.out)
+	copy(seeds.D[i*w.Width:], wt.D[:w.Width])
+	w.seeds(of, seeds)
+	c.Run(&w.In, &w.Out)
 	seeds.Clear()
 }
 
 // InstantPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if c := w.second.Get(tapec.PartInstants); c != nil {
-		w.seeded(c, vecTimes, w.times, i, wt)
-		if k := early(w.Worker, i); k != 0 {
-			w.seeded(c, vecTimes, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
+		w.seeded(c, vec.Times, w.times, i, wt)
+		if k := w.early(i); k != 0 {
+			w.seeded(c, vec.Times, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
 		}
 	}
 }
@@ -157,26 +162,26 @@ func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
-	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
-		clearTargets(body.program, ymb.X, dmb.X, 1)
-		clearTargets(body.program, ymb.D, dmb.D, w.lanes)
+	if body := w.Primals.List(tapec.PartAffects)[f.Event]; body != nil {
+		clearTargets(body.Program, ymb.X, dmb.X, 1)
+		clearTargets(body.Program, ymb.D, dmb.D, w.Width)
 	}
 	body := w.second.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
-	in, out := w.in, w.out
-	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
+	in, out := w.In, w.Out
+	w.In[tapec.Primal][vec.Fired] = fire(w.model, w.fired, f, true)
 	w.at(t)
-	w.moves(vecY, ym)
-	w.moves(vecD, dm)
-	w.seeds(vecY, ypb)
-	w.seeds(vecD, dpb)
-	w.pulls(vecY, ymb)
-	w.pulls(vecD, dmb)
-	w.pulls(vecT, tb)
-	body.run(&w.in, &w.out)
-	w.in, w.out = in, out
+	w.moves(vec.Y, ym)
+	w.moves(vec.D, dm)
+	w.seeds(vec.Y, ypb)
+	w.seeds(vec.D, dpb)
+	w.pulls(vec.Y, ymb)
+	w.pulls(vec.D, dmb)
+	w.pulls(vec.T, tb)
+	body.Run(&w.In, &w.Out)
+	w.In, w.Out = in, out
 }
 
 // StartPullPush implements solvers.SecondSystem.
@@ -188,18 +193,18 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	if w.someCut { // parameters do not reach these
 		w.cutY.Copy(yb)
 		yb = w.cutY
-		for i, cut := range w.problem.Point.cut {
+		for i, cut := range w.problem.Point.Cut {
 			if cut {
 				yb.X[i] = 0
-				clear(yb.D[i*w.lanes : (i+1)*w.lanes])
+				clear(yb.D[i*w.Width : (i+1)*w.Width])
 			}
 		}
 	}
 	w.at(t0)
-	w.seeds(vecY, yb)
-	w.seeds(vecD, db)
-	w.pulls(vecT, tb)
-	c.run(&w.in, &w.out)
+	w.seeds(vec.Y, yb)
+	w.seeds(vec.D, db)
+	w.pulls(vec.T, tb)
+	c.Run(&w.In, &w.Out)
 }
 
 // Finish implements solvers.SecondSystem.
@@ -216,14 +221,14 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	for i, x := range f.X { // an objective without a value must not spoil the others
 		if math.IsNaN(x) {
 			w.functionals.X[i] = 0
-			clear(w.functionals.D[i*w.lanes : (i+1)*w.lanes])
+			clear(w.functionals.D[i*w.Width : (i+1)*w.Width])
 		}
 	}
-	w.moves(vecF, w.functionals)
-	w.pulls(vecF, fb)
-	one := solvers.NewDual(1, w.lanes)
+	w.moves(vec.F, w.functionals)
+	w.pulls(vec.F, fb)
+	one := solvers.NewDual(1, w.Width)
 	one.X[0] = 1
-	w.seeded(c, vecPsi, w.psi, w.problem.Rows[o], one)
+	w.seeded(c, vec.Psi, w.psi, w.problem.Rows[o], one)
 }
 
 // ObservePullPush implements sens.SecondObjectives.
@@ -235,42 +240,49 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	if c == nil {
 		return
 	}
-	if s.Kind == sens.SiteEvent && w.model.someNth {
+	if s.Kind == sens.SiteEvent && w.model.SomeNth {
 		fb = w.maskDuals(s, c, fb)
 	}
-	in, out := w.in, w.out
+	in, out := w.In, w.Out
 	w.enterSite(pt)
-	w.at(solvers.Dual{X: w.t[:], D: dot.T})
-	w.moves(vecY, solvers.Dual{X: pt.Yp, D: dot.Yp})
-	w.moves(vecYm, solvers.Dual{X: pt.Ym, D: dot.Ym})
-	w.moves(vecD, solvers.Dual{X: pt.Dp, D: dot.Dp})
-	w.moves(vecDm, solvers.Dual{X: pt.Dm, D: dot.Dm})
-	w.seeds(vecF, fb)
-	w.pulls(vecY, ypb)
-	w.pulls(vecYm, ymb)
-	w.pulls(vecD, dpb)
-	w.pulls(vecDm, dmb)
-	w.pulls(vecT, tb)
-	c.run(&w.in, &w.out)
-	w.in, w.out = in, out
+	w.at(solvers.Dual{X: w.T[:], D: dot.T})
+	w.moves(vec.Y, solvers.Dual{X: pt.Yp, D: dot.Yp})
+	w.moves(vec.Ym, solvers.Dual{X: pt.Ym, D: dot.Ym})
+	w.moves(vec.D, solvers.Dual{X: pt.Dp, D: dot.Dp})
+	w.moves(vec.Dm, solvers.Dual{X: pt.Dm, D: dot.Dm})
+	w.seeds(vec.F, fb)
+	w.pulls(vec.Y, ypb)
+	w.pulls(vec.Ym, ymb)
+	w.pulls(vec.D, dpb)
+	w.pulls(vec.Dm, dmb)
+	w.pulls(vec.T, tb)
+	c.Run(&w.In, &w.Out)
+	w.In, w.Out = in, out
 }
 
 // maskDuals returns what c, which transposes the reading at a firing, is to read of fb: zeros for the functionals that
 // do not count this firing.
-func (w *SecondWorker) maskDuals(s *sens.Site, c *call, fb solvers.Dual) solvers.Dual {
-	for i := range c.ins {
-		b := &c.ins[i]
-		if b.vary != tapec.Cotangent || b.vec != vecF {
+func (w *SecondWorker) maskDuals(s *sens.Site, c *compiled.Call, fb solvers.Dual) solvers.Dual {
+	for i := range c.Ins {
+		b := &c.Ins[i]
+		if b.Vary != tapec.Cotangent || b.Vec != vec.F {
 			continue
 		}
-		lo, hi := b.lo*w.lanes, b.hi*w.lanes
-		if w.reads(w.model.FunctionalAt(b.lo), s) {
-			copy(w.masked.X[b.lo:b.hi], fb.X[b.lo:b.hi])
+		lo, hi := b.Lo*w.Width, b.Hi*w.Width
+		if w.reads(w.model.FunctionalAt(b.Lo), s) {
+			copy(w.masked.X[b.Lo:b.Hi], fb.X[b.Lo:b.Hi])
 			copy(w.masked.D[lo:hi], fb.D[lo:hi])
 		} else {
-			clear(w.masked.X[b.lo:b.hi])
+			clear(w.masked.X[b.Lo:b.Hi])
 			clear(w.masked.D[lo:hi])
 		}
 	}
 	return w.masked
+}
+
+// PullPushStep implements solvers.SecondStepPuller.
+func (w *SecondWorker) PullPushStep(
+	form *solvers.Arithmetic, s *solvers.Step, d *solvers.StepTangent, c *solvers.StepSecond,
+) bool {
+	return w.PullSecond(form, s, d, c)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tapec"
@@ -49,7 +50,7 @@ func (w *Worker) cycleAt(f solvers.Firing, t float64, ym, dm []float64) *cycle {
 // motionAt returns how that state moves.
 func motionAt(w *Worker, f solvers.Firing, t float64, ym, dm []float64, way string) *orbit.Motion {
 	o := w.cycleAt(f, t, ym, dm)
-	return &orbit.Motion{Border: o.from, Width: w.kit.plan.width, Slopes: w.problem.slopes(o, way, w.lanes)}
+	return &orbit.Motion{Border: o.from, Width: w.Kit.Plan.Width, Slopes: w.problem.slopes(o, way, w.Width)}
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -69,7 +70,7 @@ type atRest struct {
 func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 	r, z := w.rest, w.Size()
 	if r == nil {
-		l := w.lanes
+		l := w.Width
 		r = &atRest{
 			y: make([]float64, z.N), d: make([]float64, z.D), modes: make([]float64, z.M),
 			rates: make([]float64, (z.N+z.Q)*l), moves: make([]float64, z.N*l), time: make([]float64, l),
@@ -93,7 +94,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 		}
 		r.of = state
 	}
-	copy(r.modes, w.in[tapec.Primal][vecM])
+	copy(r.modes, w.In[tapec.Primal][vec.M])
 	w.Enter(state.D, state.M)
 	return r
 }
@@ -102,7 +103,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 // theorem: M ẏ* = (-ḟ, C ẏ).
 func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []float64) {
 	if w.periodic(f) {
-		motionAt(w, f, t, ym, dm, byTangent).Push(w.lanes, w.dot.p, td, yd, dd)
+		motionAt(w, f, t, ym, dm, byTangent).Push(w.Width, w.dot.p, td, yd, dd)
 		return
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -116,8 +117,8 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	}
 	rates := r.rates[:len(yd)]
 	if r.flow == nil {
-		r.linear.Push(rates, yd, w.lanes)
-	} else if w.flows(r, r.flow.Push(rates, yd, w.lanes)) != nil {
+		r.linear.Push(rates, yd, w.Width)
+	} else if w.flows(r, r.flow.Push(rates, yd, w.Width)) != nil {
 		spoil(rates)
 	}
 	copy(yd, rates)
@@ -128,7 +129,7 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []float64) (_, _ []float64) {
 	if w.periodic(f) {
 		db = slices.Clone(db)
-		motionAt(w, f, t, ym, dm, byAdjoint).Pull(w.lanes, yb, db, w.later, tb)
+		motionAt(w, f, t, ym, dm, byAdjoint).Pull(w.Width, yb, db, w.later, tb)
 		return make([]float64, len(yb)), db
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -136,8 +137,8 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 	rates := r.rates[:len(yb)]
 	copy(rates, yb)
 	if r.flow == nil {
-		r.linear.Pull(rates, r.yb, w.lanes)
-	} else if w.flows(r, r.flow.Pull(rates, r.yb, w.lanes)) != nil {
+		r.linear.Pull(rates, r.yb, w.Width)
+	} else if w.flows(r, r.flow.Pull(rates, r.yb, w.Width)) != nil {
 		spoil(rates)
 	}
 	w.Visit(-1)
@@ -174,7 +175,7 @@ func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db, tb so
 	if w.periodic(f) {
 		return w.periodPullPush(f, t, ym, dm, yb, db, tb)
 	}
-	z, l := w.Size(), w.lanes
+	z, l := w.Size(), w.Width
 	// How the steady state moves.
 	y, dd := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
 	w.assignPush(f, t.X[0], ym.X, dm.X, t.D, ym.D, dm.D, y.D, dd.D)
@@ -208,12 +209,12 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	const most = 50
 	p, n := w.problem, len(y)
 	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
-		m := orbit.Motion{Border: o.from, Width: p.plan.width, Slopes: p.slopes(o, byComplex, 1)}
+		m := orbit.Motion{Border: o.from, Width: p.Plan.Width, Slopes: p.slopes(o, byComplex, 1)}
 		var moves []complex128 // of the active params
-		for _, name := range p.active {
+		for _, name := range p.Active {
 			from := w.model.Param(name).Offset
 			for k := range p.Column(name).Len {
-				moves = append(moves, w.vec[vecP][from+k]-complex(p.Point.p[from+k], 0))
+				moves = append(moves, w.vec[vec.P][from+k]-complex(p.Point.P[from+k], 0))
 			}
 		}
 		m.Move(moves, t-complex(real(t), 0), y, d)
@@ -235,19 +236,19 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	}
 	if state == nil {
 		var err error
-		if state, err = p.settle(w.model.moment(f.Event), real(t), real0(y), real0(d)); err != nil {
+		if state, err = p.settle(w.model.Moment(f.Event), real(t), real0(y), real0(d)); err != nil {
 			panic("system: the run found a steady state: " + err.Error())
 		}
 	}
 	plan := p.settling.plan
-	savedD, savedM := slices.Clone(w.vec[vecD]), slices.Clone(w.vec[vecM])
+	savedD, savedM := slices.Clone(w.vec[vec.D]), slices.Clone(w.vec[vec.M])
 	w.Enter(d, state.M)
 	z := make([]complex128, n)
 	for i, x := range state.Y {
 		z[i] = complex(x, 0)
 	}
 	size := p.Size()
-	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.places().Rows))
+	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.Places().Rows))
 	both := make([]float64, 2*n)
 	re, im := parts(y)
 	totals := [2][]float64{plan.Totals(re), plan.Totals(im)}
@@ -286,7 +287,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 		before = change
 	}
 	copy(y, z)
-	copy(w.vec[vecD], savedD)
-	w.vec[vecD] = savedD
-	copy(w.vec[vecM], savedM)
+	copy(w.vec[vec.D], savedD)
+	w.vec[vec.D] = savedD
+	copy(w.vec[vec.M], savedM)
 }

@@ -2,7 +2,7 @@ package trust
 
 import (
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
 )
@@ -50,7 +50,7 @@ type Evidence struct {
 // Meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.
 type Meeting struct {
 	solvers.Meeting
-	Fold       system.Fold
+	Fold       onesided.Fold
 	Columns    []bool
 	Told       bool // by a warning of the run
 	Of         *explain.Explainer

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
@@ -93,7 +94,7 @@ func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 	}
 	var ignored diag.List // told by the runs before
 	variables, _ := m.Variables(r.Settings().Wrt, &ignored)
-	one, err := r.Problem().Kit(1, system.Values, false)
+	one, err := r.Problem().Kit(1, compiled.Values, false)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 		lanes = 1
 	}
 	r.Differentiate(variables)
-	all, err := r.Problem().Kit(lanes, system.Pull, false)
+	all, err := r.Problem().Kit(lanes, compiled.Pull, false)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
@@ -56,8 +57,8 @@ int main(void)
 }
 `
 
-// compiled compiles a file in C, with all warnings as errors, and returns the program.
-func compiled(t *testing.T, text, main string) string {
+// compileC compiles a file in C, with all warnings as errors, and returns the program.
+func compileC(t *testing.T, text, main string) string {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -90,7 +91,7 @@ func compareC(t *testing.T, name, text string, files fs.FS) (worst float64) {
 	if len(written) > maxLength && *others == "" {
 		t.Skip(errLong)
 	}
-	binary := compiled(t, written, harness)
+	binary := compileC(t, written, harness)
 	_, count, _ := strings.Cut(written, "_n_values = ")
 	values := 0
 	if _, err := fmt.Sscan(count[:strings.IndexByte(count, ',')], &values); err != nil {
@@ -103,8 +104,8 @@ func compareC(t *testing.T, name, text string, files fs.FS) (worst float64) {
 		t.Fatal(err)
 	}
 	point := m.NewPoint(nil, &list)
-	problem := m.Problem(point, nil, nil)
-	kit, err := problem.Kit(1, system.Values, false)
+	problem := system.NewProblem(m, point, nil, nil)
+	kit, err := problem.Kit(1, compiled.Values, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func TestCEvents(t *testing.T) {
 			}
 			program := "\n#define ROOTS(a, b, c) " + roots + "\n#define NEXT(e, a) " + next + "\n#define STEPS " +
 				c.steps + ".0\n" + solver
-			got := numbers(t, exec.Command(compiled(t, written, program)))
+			got := numbers(t, exec.Command(compileC(t, written, program)))
 			m, err := odes.Parse(name, string(text), odes.ParseOptions{Files: os.DirFS(dir)})
 			if err != nil {
 				t.Fatal(err)

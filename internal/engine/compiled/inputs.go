@@ -1,0 +1,142 @@
+package compiled
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// CauseInputs lists what the time of a cause is made of.
+func (m *Model) CauseInputs(c solvers.Cause) []tapec.Name {
+	if c.Guard >= 0 {
+		return m.GuardInputs(c.Guard)
+	}
+	return m.InstantInputs(c.Instant)
+}
+
+// GuardInputs lists what the margin of guard i is made of.
+func (m *Model) GuardInputs(i int) []tapec.Name {
+	return InputsOf(m.Compiled.Guards, tapec.Margins.Name(), i)
+}
+
+// InstantInputs lists what the time of instant i is made of.
+func (m *Model) InstantInputs(i int) (list []tapec.Name) {
+	c := m.Compiled
+	if c.Instants == nil {
+		return nil
+	}
+	in := c.InstantList[i]
+	for _, k := range []int{i, in.Period, in.To, in.Count} {
+		if k >= 0 {
+			list = append(list, InputsOf(c.Instants, tapec.Times.Name(), k)...)
+		}
+	}
+	return list
+}
+
+// InputsOf lists the inputs that element i of an output of t depends on; i is -1 for all elements.
+func InputsOf(t *tape.Tape, output tapec.Name, i int) (list []tapec.Name) {
+	if t == nil {
+		return nil
+	}
+	v, ok := t.Output(output.String())
+	if !ok {
+		return nil
+	}
+	if in := t.Instr(v); i >= 0 && in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
+		for _, p := range in.Args {
+			n := t.Shape(p).Size()
+			if i < n {
+				v = p
+				break
+			}
+			i -= n
+		}
+	}
+	return InputsOfValue(t, v)
+}
+
+// InputsOfValue lists the inputs that a value of t depends on.
+func InputsOfValue(t *tape.Tape, v tape.Value) (list []tapec.Name) {
+	need := make([]bool, t.Values())
+	need[v] = true
+	for k := len(t.Instrs) - 1; k >= 0; k-- {
+		if need[len(t.Inputs)+k] {
+			for _, a := range t.Instrs[k].Args {
+				need[a] = true
+			}
+		}
+	}
+	for k, in := range t.Inputs {
+		if need[k] {
+			list = append(list, tapec.MustName(in.Name))
+		}
+	}
+	return list
+}
+
+// IsUnknown reports whether element i of the states is an algebraic unknown.
+func (m *Model) IsUnknown(i int) bool {
+	return m.Mass != nil && slices.Contains(m.Mass.Unknowns, int32(i))
+}
+
+// ReadsUnknowns reports whether the margin of guard i depends on algebraic unknowns.
+func (m *Model) ReadsUnknowns(i int) bool {
+	return m.Algebraic() && slices.ContainsFunc(m.GuardInputs(i),
+		func(n tapec.Name) bool {
+			at, ok := m.Layout.Find(n)
+			return ok && at.Vec == vec.Y && m.IsUnknown(at.Offset)
+		})
+}
+
+// ModeAt returns the name of the mode that element i of the flat vector of modes belongs to.
+func (m *Model) ModeAt(i int) tapec.Name {
+	for k, mode := range m.Compiled.Modes {
+		if i >= mode.Offset && i < mode.Offset+tape.Shape(mode.Shape).Size() {
+			return tapec.HeldMode.Number(k)
+		}
+	}
+	return tapec.Name{}
+}
+
+// SettlesAt reports whether the event of a mark goes on to a steady state that is no cycle.
+func (m *Model) SettlesAt(event int) bool {
+	list := m.Checked.Events
+	return event < len(list) && list[event].Settles && list[event].Period == nil
+}
+
+// Assigns reports whether a body sets a discrete.
+func (m *Model) Assigns(discrete string) bool {
+	return slices.ContainsFunc(m.Checked.Events, func(e *model.Event) bool {
+		return slices.ContainsFunc(e.Body, func(a *model.Assign) bool { return a.Target.Name == discrete })
+	})
+}
+
+// EventElems returns how many elements an event with these indices has.
+func EventElems(indices []*model.Index) int {
+	n := 1
+	for _, ix := range indices {
+		n *= ix.Count
+	}
+	return n
+}
+
+// peaksRead reports whether element i of the modes is read by what is to be largest.
+func (p *Task) peaksRead(i int) bool {
+	t := p.Model.Compiled.Peaks
+	if t == nil || len(p.Peaks) == 0 {
+		return false
+	}
+	_, reads := t.Input(p.Model.ModeAt(i).String())
+	return reads
+}
+
+// PeaksSee reports whether guard i decides about a mode that is read by what is to be largest.
+func (p *Task) PeaksSee(i int) bool {
+	g := p.Model.Compiled.GuardList[i]
+	return g.Event < 0 && p.peaksRead(g.Mode)
+}

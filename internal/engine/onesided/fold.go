@@ -1,0 +1,283 @@
+package onesided
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
+)
+
+// ReadsTotals tells which totals of experiments element i of the objectives reads.
+func (w *Separator) ReadsTotals(i int) []bool {
+	x := newDependence(w.model, nil)
+	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	out := make([]bool, len(w.model.Checked.Totals))
+	for k, s := range w.model.Checked.Totals {
+		out[k] = x.params[s.Name]
+	}
+	return out
+}
+
+// Bends tells which of the folds make element i of the objectives bend.
+func (w *Separator) Bends(i int, folds []Fold) []bool {
+	x := newDependence(w.model, nil)
+	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	out := make([]bool, len(folds))
+	for k := range folds {
+		in := &folds[k].Into
+		seen := func(list []tapec.Name) bool {
+			return slices.ContainsFunc(list, func(n tapec.Name) bool { return x.seen[n] })
+		}
+		reached := in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
+			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
+		out[k] = reached && (in.reads == nil || seen(in.reads))
+	}
+	return out
+}
+
+// Fold is what makes derivatives those of one side: a kink, or what meets at one time.
+type Fold struct {
+	Moves sets.Set // the columns of the gradient that move it
+	Into  Into     // what it makes bend
+	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
+	// most.
+	Smooth bool
+	// Rounded tells that rounding has decided what happens there, so that no run beside tells what else may:
+	// derivatives by all columns are of what did.
+	Rounded bool
+	// Meets tells that things come together there, so that second derivatives may jump.
+	Meets bool
+}
+
+// Moved reports whether anything moves the fold.
+func (f *Fold) Moved() bool { return !f.Moves.Empty() }
+
+// Mark marks the columns that move the fold in a row.
+func (f *Fold) Mark(row []bool) {
+	for i := range row {
+		row[i] = row[i] || f.Moves.Has(i)
+	}
+}
+
+// Into says what a fold makes bend: what has these names, the times of events, rows of the objectives.
+type Into struct {
+	all    bool
+	names  []tapec.Name
+	events []int
+	rows   []int
+	reads  []tapec.Name // of all that, only what reads one of these; nil for all
+}
+
+// IntoAll is what reaches everything.
+func IntoAll() Into { return Into{all: true} }
+
+// add adds element i of an output.
+func (x *Into) add(m *compiled.Model, out tapec.Name, i int) {
+	switch out.Role {
+	case tapec.Rate:
+		out = tapec.State.Called(out.Of)
+	case tapec.Integrand:
+		out = tapec.Name{Role: tapec.Functionals, Of: out.Of}
+	case tapec.Objectives:
+		if !slices.Contains(x.rows, i) {
+			x.rows = append(x.rows, i)
+		}
+		return
+	case tapec.Margins, tapec.Truths:
+		x.guard(m, i)
+		return
+	case tapec.State, tapec.Discrete, tapec.Functionals, tapec.HeldMode, tapec.Param:
+	default: // times, and residuals
+		x.all = true
+		return
+	}
+	if !slices.Contains(x.names, out) {
+		x.names = append(x.names, out)
+	}
+}
+
+// guard adds what guard i decides.
+func (x *Into) guard(m *compiled.Model, i int) {
+	g := m.Compiled.GuardList[i]
+	if g.Event >= 0 {
+		if !slices.Contains(x.events, g.Event) {
+			x.events = append(x.events, g.Event)
+		}
+		return
+	}
+	if n := m.ModeAt(g.Mode); g.Mode >= 0 && !slices.Contains(x.names, n) {
+		x.names = append(x.names, n)
+	}
+}
+
+// condition adds what the condition of guard i, or of which it is a part, decides.
+func (x *Into) condition(m *compiled.Model, i int) {
+	if g := m.Compiled.GuardList[i]; g.Event < 0 && g.Mode < 0 {
+		x.part(m, g.Span)
+		return
+	}
+	x.guard(m, i)
+}
+
+// part adds what the conditions that have a part at a place decide.
+func (x *Into) part(m *compiled.Model, at source.Span) {
+	some := false
+	for i, e := range m.Checked.Events {
+		for _, when := range []model.Expr{e.When, e.Crossing} {
+			if when != nil && compiled.SpanWithin(at, when.Span()) && !slices.Contains(x.events, i) {
+				x.events, some = append(x.events, i), true
+			}
+		}
+	}
+	for i, mode := range m.Compiled.Modes {
+		if n := tapec.HeldMode.Number(i); compiled.SpanWithin(at, mode.Span) && !slices.Contains(x.names, n) {
+			x.names, some = append(x.names, n), true
+		}
+	}
+	x.all = x.all || !some
+}
+
+// Folds tells which of the variables, by columns of a row of the gradient, move the two causes of each tie apart, and
+// what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
+// whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way, by the
+// events that fired: Stats.Fired, or nil for all.
+func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int,
+) (list []Fold) {
+	if w.model.Settles() { // others fire on the way to a steady state
+		fired = nil
+	}
+	for i := range ties {
+		x := w.separation(fired)
+		x.tie, x.t, x.y, x.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
+		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i])}
+		out := make([]bool, columns)
+		if !x.separates(variables, out) {
+			if ties[i].Many == nil {
+				x.find()
+			}
+			for _, v := range variables {
+				x.mark(v, out[v.Offset:v.Offset+v.Len])
+			}
+		}
+		if many := ties[i].Many; many != nil {
+			for _, c := range many.Fired {
+				if w.setsNear(c, many) {
+					y := w.separation(fired)
+					y.tie, y.t, y.y, y.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
+					y.followAll(w.model.CauseInputs(c))
+					for _, v := range variables {
+						y.mark(v, out[v.Offset:v.Offset+v.Len])
+					}
+				}
+			}
+		}
+		for k, moves := range out {
+			if moves {
+				f.Moves.Add(k)
+			}
+		}
+		if f.Moved() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// setsNear reports whether the body of an event sets what a condition reads that changes at a junction: the two come in
+// either order.
+func (w *Separator) setsNear(by solvers.Cause, j *solvers.Junction) bool {
+	c, a := w.model.Compiled, &w.model.Atoms
+	event := -1
+	if by.Guard >= 0 {
+		event = c.GuardList[by.Guard].Event
+	} else {
+		event = c.InstantList[by.Instant].Event
+	}
+	if event < 0 || event >= len(c.Affects) || c.Affects[event] == nil {
+		return false
+	}
+	for k, near := range w.nearAtoms(j) {
+		if !near {
+			continue
+		}
+		var reads []tapec.Name
+		if k < len(a.Guards) {
+			reads = w.model.GuardInputs(a.Guards[k])
+		} else {
+			reads = compiled.InputsOf(c.Clocks, tapec.ClockMargins.Name(), a.Clocks[k-len(a.Guards)])
+		}
+		if slices.ContainsFunc(reads, func(n tapec.Name) bool {
+			_, assigned := c.Affects[event].Output(n.String())
+			return assigned
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// meets tells what depends on the causes of a tie.
+func (w *Separator) meets(tie *solvers.Meeting) (into Into) {
+	c := w.model.Compiled
+	if j := tie.Many; j != nil {
+		a := &w.model.Atoms
+		for k, near := range w.nearAtoms(j) {
+			switch {
+			case !near:
+			case k < len(a.Guards):
+				into.condition(w.model, a.Guards[k])
+			default:
+				into.part(w.model, c.ClockList[a.Clocks[k-len(a.Guards)]].Span)
+			}
+		}
+		into.all = into.all || j.Bounds > 0
+		return into
+	}
+	for _, cause := range tie.Causes {
+		if cause.Guard >= 0 {
+			into.condition(w.model, cause.Guard)
+			continue
+		}
+		// Observations and bounds of integrals are where others see a change, and change nothing else.
+		switch in := c.InstantList[cause.Instant]; in.Kind {
+		case tapec.Fire, tapec.Every:
+			into.events = append(into.events, in.Event)
+		case tapec.Site:
+			for _, o := range c.AtTimes[in.Group].Outputs {
+				into.reads = append(into.reads, tapec.MustName(o.Name))
+			}
+		case tapec.Remode:
+			for _, i := range in.Modes {
+				if n := w.model.ModeAt(i); in.Bound == tapec.NoBound {
+					into.names = append(into.names, n)
+				} else {
+					into.reads = append(into.reads, n)
+				}
+			}
+		}
+	}
+	into.all = into.all || len(into.names)+len(into.events) == 0
+	return into
+}
+
+// Movers tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
+// are named.
+func (w *Separator) Movers(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
+	out := make([]bool, columns)
+	x := w.separation(nil)
+	x.followAll(names)
+	for _, v := range variables {
+		x.mark(v, out[v.Offset:v.Offset+v.Len])
+	}
+	return out
+}
+
+// Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
+// reads depends on them in the course of the run.
+func (w *Separator) Reaches(i int, variables []compiled.Variable, columns int) []bool {
+	return w.Movers(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i), variables, columns)
+}

@@ -1,0 +1,377 @@
+package onesided
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// follow moves params and discretes at the start, and discretes through bodies: one that a body has set to a number
+// does not move any more. States move anyhow.
+func (k *Kinks) follow(m *solvers.Mark) {
+	for turn := range k.beside {
+		k.beside[turn].left = k.beside[turn].d
+	}
+	fires := m.Kind == solvers.MarkFire && k.model.Compiled.Affects[m.Firing.Event] != nil
+	if !k.held || !fires && m.Kind != solvers.MarkStart {
+		return
+	}
+	switch {
+	case m.Kind == solvers.MarkStart:
+		k.counted = 0
+	case m.T != k.first.T: // states move by other parts than params, and than they did before
+		k.counted += len(m.Ym) + 1
+	}
+	for turn := range turns {
+		b := &k.beside[turn]
+		for side, way := range [2]float64{beside, -beside} {
+			n := portionsOf(turn)
+			if fires {
+				n.count = k.before() + k.counted
+			}
+			if m.Kind == solvers.MarkStart {
+				b.p[side] = k.params(way, &n)
+			}
+			t := []float64{m.T}
+			if !k.Fixed(m) {
+				t = move(t, way, &n)
+			}
+			if p, d := b.p[side], &b.d[side]; fires {
+				_, *d = k.fire(m, t, move(m.Ym, way, &n), *d, p)
+			} else {
+				*d = k.begin(t, p)
+				b.left[side] = *d
+			}
+		}
+	}
+}
+
+// params returns the params with those moved that derivatives are by.
+func (k *Kinks) params(way float64, n *portions) []float64 {
+	p := k.point.P
+	q := move(p, way, n)
+	for _, s := range k.model.Checked.Params {
+		if at := k.model.Param(s.Name); !k.active[s.Name] {
+			copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
+		}
+	}
+	compiled.Follow(k.point, q, func(i int, x float64) { q[i] = x })
+	return q
+}
+
+// begin returns the discretes at the start of a run.
+func (k *Kinks) begin(t, p []float64) []float64 {
+	start := k.model.Compiled.Start
+	d := make([]float64, k.model.Layout.ND)
+	e := tape.NewEvaluator[float64](start)
+	k.model.Load(start, e, &vec.Values{vec.T: t, vec.P: p})
+	e.Run()
+	for _, out := range start.Outputs {
+		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.D {
+			copy(d[at.Offset:], e.Output(out.Name))
+		}
+	}
+	return d
+}
+
+// fire returns what the body of the event at a mark makes of states and discretes.
+func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
+	of := k.model.Compiled.Affects[m.Firing.Event]
+	e := k.bodies[m.Firing.Event]
+	if e == nil {
+		e = tape.NewEvaluator[float64](of)
+		k.bodies[m.Firing.Event] = e
+	}
+	k.model.Load(of, e, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
+	e.Run()
+	to := vec.Values{vec.Y: slices.Clone(y), vec.D: slices.Clone(d)}
+	for _, out := range of.Outputs {
+		at := k.model.Layout.Part(tapec.MustName(out.Name))
+		copy(to[at.Vec][at.Offset:], e.Output(out.Name))
+	}
+	return to[vec.Y], to[vec.D]
+}
+
+// through lists the kinks of the tape of o at some values, or those of params and discretes alone, that what o lets
+// through has: where two pieces of a smooth table meet, each has a kink and their sum has none.
+func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
+	found, elems := k.bending(o, at, still)
+	return reaching(found, o.name, elems)
+}
+
+// bending lists the kinks of the tape of o at some values, or those of params and discretes alone, and the elements of
+// what o lets through that have one.
+func (k *Kinks) bending(o outlet, at *vec.Values, still bool) (found []Kink, elems []int) {
+	found = k.at(o.tape, at)
+	if still {
+		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	for turn := range turns {
+		for _, i := range k.bentOn(turn, o, at, still) {
+			if !slices.Contains(elems, i) {
+				elems = append(elems, i)
+			}
+		}
+	}
+	return found, elems
+}
+
+// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions; or
+// those that have none, and of which the kinks inside make another derivative, as of max(min(p, 1), 1) with p = 1.
+func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []int) {
+	kt := k.tapes[o.tape]
+	kt.beside(o.tape)
+	here := kt.eval.Output(o.name)
+	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
+	var slope []float64      // what derivatives make of it, for half of d
+	for j := range bend {
+		bend[j] = make([]float64, len(here))
+		for side, way := range []float64{beside, -beside} {
+			k.model.Load(o.tape, kt.near, at)
+			k.nudge(turn, kt.near, way/float64(1+j), still)
+			if side == 0 && j == 1 {
+				slope = kt.slope(o)
+			}
+			kt.near.Run()
+			step[side][j] = make([]float64, len(here))
+			for i, x := range kt.near.Output(o.name) {
+				step[side][j][i] = x - here[i]
+				bend[j][i] += x - here[i]
+			}
+		}
+	}
+	for i, x := range here {
+		// stays reports whether a difference does not vanish as d does: not like d to the power of -log2(ratio).
+		stays := func(d *[2][]float64, ratio float64) bool {
+			far, near := math.Abs(d[0][i]), math.Abs(d[1][i])
+			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
+		}
+		odd := func(j int) float64 { return 0.5 * (step[0][j][i] - step[1][j][i]) }
+		far, near := odd(0), odd(1)
+		off := math.Abs(near - slope[i])
+		wrong := math.Abs(far-2*near) <= float64(0x1p-7*math.Abs(far)) && // in proportion to d
+			off > float64(0x1p-45*math.Abs(x)) && off > float64(0x1p-4*max(math.Abs(near), math.Abs(slope[i])))
+		if o.in(i) && (wrong || stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
+			elems = append(elems, i)
+		}
+	}
+	return elems
+}
+
+// slope returns the derivative of an output along the difference of the inputs of near from those of eval.
+func (kt *kinkTape) slope(o outlet) (to []float64) {
+	if kt.along == nil {
+		kt.along = tape.NewEvaluator[complex128](o.tape)
+	}
+	for _, in := range o.tape.Inputs {
+		z, here, near := kt.along.Input(in.Name), kt.eval.Input(in.Name), kt.near.Input(in.Name)
+		for i, x := range here {
+			if z[i] = complex(x, 0); near[i] != x {
+				z[i] = complex(x, float64(tangentStep*(near[i]-x)))
+			}
+		}
+	}
+	kt.along.Run()
+	for _, z := range kt.along.Output(o.name) {
+		to = append(to, imag(z)/tangentStep)
+	}
+	return to
+}
+
+// reaching leaves those of some kinks of a tape that some elements of an output depend on.
+func reaching(found []Kink, output string, elems []int) []Kink {
+	return slices.DeleteFunc(found, func(k Kink) bool {
+		reaches := false
+		k.of.Reached(k.value, func(out tape.Output, i int) {
+			reaches = reaches || out.Name == output && slices.Contains(elems, i)
+		})
+		return !reaches
+	})
+}
+
+// bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
+// leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
+// A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
+// infinite, and no number hides it, and x¹ is smooth.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) bool {
+	kt := k.tapes[t]
+	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
+	if !slices.Contains(kt.here, 0) {
+		return false
+	}
+	k.besides(t, at)
+	op := t.Instr(v).Op
+	root, sides := op == tape.Sqrt || op == tape.Pow, 1
+	if root {
+		sides = 2
+	}
+	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
+	for way := range kt.sides {
+		var side [2][]float64
+		for j, beside := range kt.sides[way] {
+			side[j] = beside.Bends(v, min(near, tape.Rounding), nil)
+		}
+		for i, d := range kt.here {
+			far, near := side[0][i], side[1][i]
+			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
+				left[i]++
+			}
+		}
+	}
+	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+}
+
+// besides has the sides of t lie beside the values at which it was evaluated.
+func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
+	kt := k.tapes[t]
+	if kt.known {
+		return
+	}
+	kt.at, kt.known = *at, true
+	if kt.count == nil {
+		n := 0
+		for _, in := range t.Inputs {
+			kt.count = append(kt.count, n)
+			if k.nudges(tapec.MustName(in.Name), false) == itself {
+				n += in.Shape.Size()
+			}
+		}
+	}
+	for way, sign := range []float64{1, -1} {
+		for j, part := range []float64{beside, beside / 2} {
+			side := &kt.sides[way][j]
+			if *side == nil {
+				input := func(i int, to []float64) {
+					in := &t.Inputs[i]
+					k.model.LoadInput(in, to, &kt.at)
+					n := portionsOf(0)
+					n.count = k.before() + kt.count[i]
+					k.nudgeInput(0, in.Name, to, float64(sign*part), false, &n)
+				}
+				if first := kt.sides[0][0]; first != nil {
+					*side = first.Other(input)
+				} else {
+					*side = tape.NewPartly(t, stays, input)
+				}
+			}
+			(*side).Begin(!kt.same)
+		}
+	}
+	kt.same = true
+}
+
+// beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
+const beside = 0x1p-14
+
+// nudge moves what a tape reads in one of several directions: params and discretes or, unless they alone are to move,
+// all but modes, data and what has fired.
+func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool) {
+	n := portionsOf(turn)
+	n.count = k.before()
+	for i, in := range e.Tape().Inputs {
+		k.nudgeInput(turn, in.Name, e.Value(tape.Value(i)), d, held, &n)
+	}
+}
+
+// before returns how many numbers have moved before those of a tape: what is equal to a param that has moved by the
+// first parts must not move along with it.
+func (k *Kinks) before() int {
+	if k.held {
+		return len(k.point.P)
+	}
+	return 0
+}
+
+// nudging is how an input is nudged.
+type nudging byte
+
+const (
+	not    nudging = iota
+	along          // with what it follows from
+	itself         // by a part of its own, and n counts its numbers
+)
+
+// nudges returns how an input is nudged, where params and discretes alone are to be, or all.
+func (k *Kinks) nudges(name tapec.Name, held bool) nudging {
+	switch role := name.Role; {
+	case k.held && (role == tapec.Param || role == tapec.Discrete || role == tapec.LeftDiscrete):
+		return along
+	case role == tapec.DataRow || role == tapec.KeptMode:
+		return not
+	case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
+		return itself
+	}
+	return not
+}
+
+// nudgeInput is nudge for one input x.
+func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, held bool, n *portions) {
+	name, side := tapec.MustName(input), 0
+	if d < 0 {
+		side = 1
+	}
+	switch k.nudges(name, held) {
+	case along:
+		b := &k.beside[turn]
+		moved := b.d[side]
+		switch {
+		case name.Role == tapec.Param:
+			moved = b.p[side]
+		case k.left || name.Role == tapec.LeftDiscrete:
+			moved = b.left[side]
+		}
+		for i, b := range moved[k.model.Layout.Part(name).Offset:][:len(x)] {
+			x[i] += float64(math.Abs(d) / beside * (b - x[i]))
+		}
+	case itself:
+		copy(x, move(x, d, n))
+	}
+}
+
+// turns is in how many directions inputs are moved where one of them may miss what others find: max(a, 1) > p at
+// a = p = 1 holds on neither side of a line along which a moves faster than p. What kinks hide from each other shows in
+// few of them.
+const turns = 5
+
+// portions count the numbers that have moved in a direction.
+type portions struct {
+	count int
+	turns float64 // of the sign, in a number
+}
+
+// portionsOf returns the beginning of a motion in one of several directions.
+func portionsOf(turn int) portions {
+	return portions{turns: [turns]float64{0, math.Sqrt2 - 1, math.SqrtE - 1, math.Pi - 3, math.SqrtPi - 1}[turn]}
+}
+
+// move returns x with each number moved by a part of its size near d that differs from the others. n goes on from one
+// array to the next.
+func move(x []float64, d float64, n *portions) []float64 {
+	to := make([]float64, len(x))
+	for i, x := range x {
+		n.count++
+		size := math.Abs(x)
+		switch {
+		case size == 0:
+			size = 1
+		case math.IsInf(x, 0): // the time of what does not happen
+			size = 0
+		}
+		part := float64(math.Phi * float64(n.count)) // of its multiples, no two are equally far above whole numbers
+		by := float64(d * (0.5 + part - math.Floor(part)))
+		if turned := float64(n.turns * float64(n.count)); turned-math.Floor(turned) > 0.5 {
+			by = -by
+		}
+		to[i] = math.FMA(by, size, x)
+	}
+	return to
+}

@@ -1,0 +1,317 @@
+package onesided
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// modes lists the kinks of params and discretes alone that decide about the modes at a mark, and about whether
+// conditions are met in these modes.
+func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	at := vec.Values{
+		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM),
+	}
+	all := func(int) bool { return true }
+	if k.anyStill(c.Choose) {
+		for _, out := range c.Choose.Outputs {
+			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
+		}
+	}
+	if k.anyStill(c.Guards) {
+		truths := tapec.Truths.Name().String()
+		list, jump := k.bending(outlet{c.Guards, truths, func(i int) bool {
+			return c.GuardList[i].Event >= 0 || c.GuardList[i].Mode >= 0
+		}}, &at, true)
+		k.stand(m, jump)
+		if k.known {
+			jump = slices.DeleteFunc(jump, func(i int) bool { return k.idle[i] })
+		}
+		found = append(found, reaching(list, truths, jump)...)
+	}
+	k.decided = len(found) > 0
+	return decide(found)
+}
+
+// stand notes which conditions of events have been at their thresholds since the start, where they did not hold, and
+// do not come: they are the same on the other side, since what holds at the start is no event. jump are the guards of
+// those that are there at a mark.
+func (k *Kinks) stand(m *solvers.Mark, jump []int) {
+	if m.Kind != solvers.MarkStart {
+		for i := range k.idle {
+			if !slices.Contains(jump, i) {
+				delete(k.idle, i)
+			}
+		}
+		return
+	}
+	k.idle = map[int]bool{}
+	holds := k.tapes[k.model.Compiled.Guards].eval.Output(tapec.Truths.Name().String())
+	for _, i := range jump {
+		if k.never(i, holds[i] != 0) {
+			k.idle[i] = true
+		}
+	}
+}
+
+// never reports whether guard i is the condition of an event that does not hold at the start and does not come.
+func (k *Kinks) never(i int, holds bool) bool {
+	g := k.model.Compiled.GuardList[i]
+	return g.Event >= 0 && !g.Crossing && !holds && !k.happened[[2]int{g.Event, g.Elem}] &&
+		!k.model.Checked.Events[g.Event].Start
+}
+
+// decide notes that kinks decide about modes or events.
+func decide(found []Kink) []Kink {
+	for i := range found {
+		found[i].decides = true
+	}
+	return found
+}
+
+// anyStill reports whether t has operations with kinks of params and discretes alone.
+func (k *Kinks) anyStill(t *tape.Tape) bool {
+	kt := k.tapes[t]
+	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.still[v] || kt.held[v] })
+}
+
+// settable reports whether a guard is that of a condition, which a body may set to its threshold.
+func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
+
+// reachesAny reports whether the body of an event at a root may set any condition to its threshold.
+func (k *Kinks) reachesAny(event int) bool {
+	does, known := k.memo.reached[event]
+	if !known {
+		for i, g := range k.model.Compiled.GuardList {
+			does = does || settable(g) && (g.Clock || k.reaches(event, i))
+		}
+		k.memo.reached[event] = does
+	}
+	return does
+}
+
+// reaches reports whether the body of an event assigns to what the margin of a guard reads.
+func (k *Kinks) reaches(event, guard int) bool {
+	c := k.model.Compiled
+	reads, known := k.memo.reads[guard] // each body asks for each guard
+	if !known {
+		for _, in := range k.model.GuardInputs(guard) {
+			reads = append(reads, in.String())
+		}
+		k.memo.reads[guard] = reads
+	}
+	return slices.ContainsFunc(reads, func(in string) bool {
+		_, assigned := c.Affects[event].Output(in)
+		return assigned
+	})
+}
+
+// set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
+// everything before the event moved a little; at an event with a time of its own, also those that it leaves there.
+func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	if !k.sets || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
+		return nil
+	}
+	p := k.point.P
+	after, size := k.sizes(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: p})
+	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
+	var set []int
+	for i, g := range c.GuardList {
+		if settable(g) && zero(after, i) {
+			set = append(set, i)
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	before := k.margins(&vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: p})
+	set = slices.DeleteFunc(set, func(i int) bool {
+		return zero(before, i) && !k.reaches(m.Firing.Event, i)
+	})
+	if len(set) == 0 {
+		return nil
+	}
+	seen := map[int]bool{}
+	for _, way := range []float64{beside, -beside} {
+		n := portionsOf(0)
+		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
+		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
+		moved := k.margins(&vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.M: m.Mp, vec.P: q})
+		for _, i := range set {
+			if !seen[i] && !zero(moved, i) {
+				seen[i] = true
+				g := &c.GuardList[i]
+				from := append(k.model.GuardInputs(i), k.timeOf(m)...)
+				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}})
+			}
+		}
+	}
+	return found
+}
+
+// taken lists the conditions of events that the body of an event takes exactly off their thresholds to where they hold.
+// Whether they held before decides whether they come to hold, and their events happen. Of several bodies at one time,
+// what lies before the first counts: conditions are read behind the last.
+func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	if k.guards == nil || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
+		return nil
+	}
+	from := m
+	if !m.Caused && k.first.Kind != solvers.MarkStart {
+		from = &k.first
+	}
+	at := vec.Values{vec.T: {m.T}, vec.Y: from.Ym, vec.D: from.Dm, vec.M: from.Mm, vec.P: k.point.P}
+	part := float64(noise)
+	if m.T > k.began {
+		part = max(part, float64(k.slack/beside))
+	}
+	var before, size []float64
+	for i, g := range c.GuardList {
+		if g.Event < 0 || g.Crossing || !settable(g) || !k.reaches(m.Firing.Event, i) {
+			continue
+		}
+		if before == nil {
+			before, size = k.sizes(&at)
+		}
+		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || i == rootOf(from) {
+			continue
+		}
+		k.peek(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P})
+		after := math.Abs(k.guards.Output(tapec.Margins.Name().String())[i])
+		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
+			continue
+		}
+		kink := Kink{Op: tape.Less, Span: g.Span, Set: true, margins: []int{i}}
+		kink.From = append(k.model.GuardInputs(i), k.timeOf(m)...)
+		kink.Rounded = before[i] != 0 || !g.Clock && k.passing(i, &at)
+		found = append(found, kink)
+	}
+	return found
+}
+
+// passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
+// round.
+func (k *Kinks) passing(i int, at *vec.Values) bool {
+	c := k.model.Compiled
+	if k.rates == nil {
+		k.rates = tape.NewEvaluator[float64](c.Rates)
+	}
+	k.model.Load(c.Rates, k.rates, at)
+	k.rates.Run()
+	here := k.peek(at)[i]
+	later := *at
+	later[vec.T] = []float64{at[vec.T][0] + beside}
+	later[vec.Y] = k.along(at[vec.Y], k.rates, beside)
+	return k.peek(&later)[i] != here
+}
+
+// due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
+func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	body := c.Affects[m.Firing.Event]
+	if body == nil || c.Instants == nil {
+		return nil
+	}
+	for i, in := range c.InstantList {
+		if in.Kind != tapec.Fire && in.Kind != tapec.Every || in.Pending {
+			continue
+		}
+		names := k.model.InstantInputs(i)
+		if !slices.ContainsFunc(names, func(n tapec.Name) bool {
+			_, assigned := body.Output(n.String())
+			return assigned
+		}) {
+			continue
+		}
+		if k.times == nil {
+			k.times = tape.NewEvaluator[float64](c.Instants)
+		}
+		k.model.Load(c.Instants, k.times, &vec.Values{
+			vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+		})
+		k.times.Run()
+		times := k.times.Output(tapec.Times.Name().String())
+		at := times[i]
+		if in.Period >= 0 {
+			nth := max(math.RoundToEven((m.T-at)/times[in.Period]), 0)
+			if at = math.FMA(nth, times[in.Period], at); in.Count >= 0 && nth >= times[in.Count] {
+				continue
+			}
+		}
+		if math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T)) {
+			kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}}
+			kink.Into.events = []int{in.Event}
+			found = append(found, kink)
+		}
+	}
+	return found
+}
+
+// margins returns those of all guards at some values.
+func (k *Kinks) margins(at *vec.Values) []float64 { return slices.Clone(k.peek(at)) }
+
+// peek is margins, valid until the next call.
+func (k *Kinks) peek(at *vec.Values) []float64 {
+	k.model.Load(k.model.Compiled.Guards, k.guards, at)
+	k.guards.Run()
+	return k.guards.Output(tapec.Margins.Name().String())
+}
+
+// condition lists the kinks of params alone at which the condition is that caused a mark.
+func (k *Kinks) condition(m *solvers.Mark) []Kink {
+	t := k.model.Compiled.Guards
+	if m.Guard < 0 || k.tapes[t] == nil {
+		return nil
+	}
+	k.left = true
+	defer func() { k.left = false }()
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
+	found := decide(k.through(o, &at, true))
+	if m.Caused {
+		return found
+	}
+	return append(found, k.corner(m.Guard, &at)...)
+}
+
+// corner lists the kinks of states in the condition of guard i, whose margin is 0 at some values.
+func (k *Kinks) corner(i int, at *vec.Values) []Kink {
+	margins := tapec.Margins.Name()
+	if k.model.Compiled.GuardList[i].Compound { // its parts change together, of which the run itself has warned
+		return nil
+	}
+	defer k.within(tape.Rounding)()
+	found := k.through(outlet{k.model.Compiled.Guards, margins.String(), func(j int) bool { return i == j }}, at, false)
+	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Still || k.Held || !k.Op.HasKink() })
+	for j := range found {
+		found[j].Corner, found[j].margins = true, []int{i}
+	}
+	return found
+}
+
+// corners does so for all guards whose margins are 0 at the start.
+func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	kt := k.tapes[c.Guards]
+	if k.guards == nil || kt == nil || !slices.ContainsFunc(kt.ops, func(v tape.Value) bool {
+		return c.Guards.Instr(v).Op.HasKink()
+	}) {
+		return nil
+	}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
+	here, size := k.sizes(&at)
+	for i, g := range c.GuardList {
+		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {
+			found = append(found, k.corner(i, &at)...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,331 @@
+package onesided
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/base/sets"
+	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Suspects tells which derivatives kinks of a run may make those of one side: by all columns of a row of the gradient
+// that may move anything that a kink is made of in the course of any run, of all that depends on the kink. It follows
+// names. Whether such a derivative has two sides, runs decide whose variables are a little less, and a little more.
+type Suspects struct {
+	kinks     *Kinks
+	variables []compiled.Variable
+	columns   int
+	all, time sets.Set     // by what the time of the last mark moves
+	mark      solvers.Mark // the last one, without its vectors
+	cause     sets.Set     // what moves the time of the last mark that changes something
+	last      float64      // the time of that
+	named     map[tapec.Name]sets.Set
+	rest      []*Kink // at which the run rests behind the last mark
+	d, modes  []float64
+	evals     map[*tape.Tape]*tape.Evaluator[complex128]
+}
+
+// Suspects returns what tells that of variables, whose derivatives are that many columns.
+func (k *Kinks) Suspects(variables []compiled.Variable, columns int) *Suspects {
+	k.known = true
+	x := &Suspects{
+		kinks: k, variables: variables, columns: columns, all: sets.New(columns), named: map[tapec.Name]sets.Set{},
+		evals: map[*tape.Tape]*tape.Evaluator[complex128]{},
+	}
+	for i := range columns {
+		x.all.Add(i)
+	}
+	return x
+}
+
+// Mark takes notice of a mark.
+func (x *Suspects) Mark(m *solvers.Mark) {
+	x.time, x.mark = x.timeOf(m), *m
+	if m.Kind != solvers.MarkSite {
+		x.cause, x.last = x.time, m.T
+	}
+	x.d, x.modes = slices.Clone(m.Dp), slices.Clone(m.Mp)
+	x.rest = x.rest[:0]
+}
+
+// timeOf finds what moves the time of a mark.
+func (x *Suspects) timeOf(m *solvers.Mark) sets.Set {
+	k := x.kinks
+	var names []tapec.Name
+	switch {
+	case m.Kind == solvers.MarkStart:
+		names = k.model.InstantInputs(int(solvers.InstantStart))
+	case m.Kind == solvers.MarkFinal:
+		names = k.model.InstantInputs(int(solvers.InstantEnd))
+	case k.Fixed(m):
+		return nil
+	case m.Caused && m.T == x.last:
+		return x.cause
+	case m.Guard >= 0:
+		names = k.model.GuardInputs(m.Guard)
+	case m.Instant >= 0:
+		names = k.model.InstantInputs(m.Instant)
+	case m.T == x.last: // a consequence
+		return x.cause
+	default:
+		return x.all
+	}
+	time := sets.New(x.columns)
+	for _, n := range names {
+		time.Join(x.of(n))
+	}
+	if m.Kind == solvers.MarkFinal && m.T == x.last { // an event may have ended the run
+		time.Join(x.cause)
+	}
+	return time
+}
+
+// of returns what may move something that has a name, in the course of any run.
+func (x *Suspects) of(n tapec.Name) sets.Set {
+	if _, ok := x.kinks.model.Layout.Find(n); !ok {
+		return x.all
+	}
+	switch n.Role {
+	case tapec.HeldMode, tapec.Fired, tapec.DataRow: // they do not move but at times
+		return nil
+	case tapec.Time:
+		return x.time
+	}
+	if s, ok := x.named[n]; ok {
+		return s
+	}
+	w := NewSeparator(x.kinks.model, x.kinks.problem, nil)
+	s := sets.New(x.columns)
+	for i, moves := range w.Movers([]tapec.Name{n}, x.variables, x.columns) {
+		if moves {
+			s.Add(i)
+		}
+	}
+	x.named[n] = s
+	return s
+}
+
+// Weigh tells of kinks that were found at the last mark. Of those at which the run rests it tells that of the run until
+// the next mark, for which Point and then End must be called.
+func (x *Suspects) Weigh(found []Kink) {
+	for i := range found {
+		x.weigh(&found[i])
+	}
+}
+
+// WeighInside does so for kinks within the piece behind the last mark, after End. The run rests at none of them.
+func (x *Suspects) WeighInside(found []Kink) {
+	x.time = nil
+	x.Weigh(found)
+}
+
+func (x *Suspects) weigh(k *Kink) {
+	m := x.kinks.model
+	k.Moves, k.Smooth = sets.New(x.columns), false
+	x.kinks.near = k.near
+	defer func() { x.kinks.near = 0 }()
+	for _, i := range k.margins {
+		if !k.timed {
+			k.Into.condition(m, i)
+		}
+	}
+	switch {
+	case k.settled:
+		k.spread(m)
+		x.ofReaders(k)
+	case k.Kept && !k.last:
+		return
+	case k.Tie, k.Kept, k.Dosed:
+		n := m.FunctionalAt(k.peak)
+		k.Into.add(m, tapec.Functionals.Number(n), k.peak-m.Compiled.Functionals[n].Offset)
+		x.ofBody(k)
+	case k.Corner, k.Set, k.leaves:
+	case k.Rests:
+		if x.rest = append(x.rest, k); k.taken { // it has come to rest
+			x.rest = x.rest[:len(x.rest)-1]
+		}
+	case k.rests:
+		k.Smooth = true
+		x.rest = append(x.rest, k)
+		return // until it is known what it makes bend
+	case k.passes: // on one side it is met a little later, or not at all
+		k.Smooth, k.Meets = true, true
+		k.spread(m)
+	default:
+		if k.Smooth = k.Op.HasKink() && !k.decides && k.of != nil; k.Smooth {
+			x.tilt(k, &k.at)
+		}
+		k.spread(m)
+	}
+	if x.moves(k); k.Rounded {
+		k.Moves = x.all
+	}
+	if k.of != nil && k.of == m.Compiled.Peaks && len(k.Into.names) == 0 { // of something else
+		clear(k.Moves)
+	}
+}
+
+// moves adds what moves a kink.
+func (x *Suspects) moves(k *Kink) {
+	for _, n := range k.From {
+		k.Moves.Join(x.of(n))
+	}
+	if !k.alone() {
+		k.Moves.Join(x.time)
+	}
+	if k.Set && x.mark.T == x.kinks.end { // or the end comes to lie behind it
+		for _, n := range x.kinks.model.InstantInputs(int(solvers.InstantEnd)) {
+			k.Moves.Join(x.of(n))
+		}
+	}
+}
+
+// ofBody adds what moves what the body of the last mark's event makes of states.
+func (x *Suspects) ofBody(k *Kink) {
+	if !k.Dosed || x.mark.Kind != solvers.MarkFire {
+		return
+	}
+	if body := x.kinks.model.Compiled.Affects[x.mark.Firing.Event]; body != nil {
+		for _, in := range body.Inputs {
+			k.Moves.Join(x.of(tapec.MustName(in.Name)))
+		}
+	}
+}
+
+// Wants reports whether points of the piece behind the last mark are of use.
+func (x *Suspects) Wants() bool { return len(x.rest) > 0 }
+
+// Point takes notice of a state of the run behind the last mark.
+func (x *Suspects) Point(t float64, y []float64) {
+	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: x.d, vec.M: x.modes, vec.P: x.kinks.point.P}
+	near := 0.0
+	for _, k := range x.rest {
+		near = max(near, k.near)
+	}
+	defer x.kinks.within(near)()
+	for _, k := range x.rest {
+		if !k.Rests {
+			x.tilt(k, &at)
+			continue
+		}
+		k.matters = k.matters || x.kinks.matter(k, &at)
+		if k.unknown && t >= x.mark.T+k.soon {
+			here, size := x.kinks.sizes(&at)
+			still := slices.ContainsFunc(k.margins, func(m int) bool { return near0(here[m], size[m]) })
+			k.stays = (k.stays || !k.seen) && still
+			k.seen = true
+		}
+	}
+}
+
+// End tells that the next mark comes.
+func (x *Suspects) End() {
+	for _, k := range x.rest {
+		switch {
+		case !k.Rests:
+			k.spread(x.kinks.model)
+			x.moves(k)
+		case k.ends():
+			clear(k.Moves)
+		}
+	}
+}
+
+// load returns an evaluator of t at some values, and what is at its kinks there.
+func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex128], []tape.Bent) {
+	k := x.kinks
+	e := x.evals[t]
+	if e == nil {
+		e = tape.NewEvaluator[complex128](t)
+		x.evals[t] = e
+	}
+	for i, in := range t.Inputs {
+		part, ok := k.model.Layout.Find(tapec.MustName(in.Name))
+		if !ok || part.Vec == vec.Row && at[vec.Row] == nil || part.Offset > len(at[part.Vec]) {
+			return nil, nil
+		}
+		to := e.Value(tape.Value(i))
+		clear(to)
+		for i, z := range at[part.Vec][part.Offset:min(part.Offset+len(to), len(at[part.Vec]))] {
+			to[i] = complex(z, 0)
+		}
+	}
+	kt := k.tapes[t]
+	if kt == nil {
+		return e, nil
+	}
+	k.model.Load(t, kt.eval, at)
+	kt.eval.Run()
+	return e, tape.AtKinks(kt.eval, kt.ops, k.near, nil)
+}
+
+// tilt finds what moves if the value of a kink does: nothing has a kink there but in second derivatives, as x·abs(x),
+// if nothing does.
+func (x *Suspects) tilt(k *Kink, at *vec.Values) {
+	e, bent := x.load(k.of, at)
+	if e == nil {
+		return
+	}
+	tape.Sides(e, bent, func(v tape.Value, i int, _ float64) float64 {
+		if v == k.value {
+			return float64(tangentStep * tape.Portion(i))
+		}
+		return 0
+	})
+	for _, out := range k.of.Outputs {
+		for i, z := range e.Value(out.Value) {
+			if imag(z) != 0 && k.counts(x.kinks.model, out, i) {
+				k.Smooth = false
+				k.Into.add(x.kinks.model, tapec.MustName(out.Name), i)
+			}
+		}
+	}
+}
+
+// spread finds what depends on the value of a kink at all.
+func (k *Kink) spread(m *compiled.Model) {
+	if k.of == nil || len(k.Into.names) > 0 {
+		return
+	}
+	k.of.Reached(k.value, func(out tape.Output, i int) {
+		if k.counts(m, out, i) {
+			k.Into.add(m, tapec.MustName(out.Name), i)
+		}
+	})
+}
+
+// counts reports whether it matters that a kink bends element i of an output: all that is largest is read by one tape,
+// but at other times.
+func (k *Kink) counts(m *compiled.Model, out tape.Output, i int) bool {
+	return k.of != m.Compiled.Peaks || m.Layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
+}
+
+// ofReaders makes what bends at a steady state after the end of a run what is read there and depends on it.
+func (x *Suspects) ofReaders(k *Kink) {
+	m := x.kinks.model
+	e := x.mark.Firing.Event
+	if m.Moment(e) != compiled.AfterEnd || k.Into.all || len(k.Into.events) > 0 {
+		return
+	}
+	read := m.Compiled.AtEvents[e]
+	if read == nil { // by observations alone
+		k.Into.all = true
+		return
+	}
+	var readers []tapec.Name
+	for _, out := range read.Outputs {
+		n := tapec.MustName(out.Name)
+		by := newDependence(m, nil)
+		by.followAll(compiled.InputsOf(read, n, -1))
+		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
+			readers = append(readers, n)
+		}
+	}
+	k.Into.names = readers
+}
+
+// tangentStep is the size of an imaginary part, so small that its square is zero.
+const tangentStep = 0x1p-560
