@@ -95,11 +95,11 @@ objective L = nll()
 	if fixed.Replicates[0].Effects[0].Values[0] != 0 {
 		t.Error("a deviation of zero")
 	}
-	for _, bad := range []string{
-		strings.Replace(text, "w = 1 ~ lognormal(0, 2)", "w = -1", 1),
-		strings.Replace(people, "[1.5, 1]]", "[1.5, 0.1]]", 1),
+	for _, bad := range []struct{ text, says string }{
+		{strings.Replace(text, "w = 1 ~ lognormal(0, 2)", "w = -1", 1), "the standard deviation of e is -1"},
+		{strings.Replace(people, "[1.5, 1]]", "[1.5, 0.1]]", 1), "Omega is no matrix of covariances of e"},
 	} {
-		if _, err := draw(t, bad); err == nil || !strings.Contains(err.Error(), "covariances of the random effects") {
+		if _, err := draw(t, bad.text); err == nil || !strings.Contains(err.Error(), bad.says) {
 			t.Errorf("error %v", err)
 		}
 	}
