@@ -24,7 +24,6 @@ type Second struct {
 	held2          []solvers.Dual // of discretes that were read, by the gap that set them and the start first
 	seeds2         []stages.SecondSeeds
 	until2         map[int]solvers.Dual
-	pt             sens.Point
 	apartAt        float64 // where two stops of different motion meet, NaN for none
 }
 
