@@ -300,9 +300,12 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []system.Fold,
 		}
 	}
 	work := float64(r.problem.Size().N+1) * float64(steps)
-	kinks := work <= mostReturned && kinksAtMoments(r.Run)
-	if !kinks && !r.reading.past.Meets(times, r.settings.Solver.RTol) {
-		return nil, nil
+	suspect := work <= mostReturned && kinksAtMoments(r.Run) ||
+		r.reading.past.Meets(times, r.settings.Solver.RTol)
+	if !suspect {
+		if suspect, err = staysAtKinks(ctx, r); !suspect {
+			return nil, err
+		}
 	}
 	all := system.Fold{Moves: sets.New(r.columns), Into: system.IntoAll()}
 	for k := range r.columns {

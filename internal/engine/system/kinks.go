@@ -476,7 +476,7 @@ func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) 
 	for _, out := range rates.Tape().Outputs {
 		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecK {
 			for i, f := range rates.Output(out.Name) {
-				if n := at.offset + i; n < len(to) { // a state, and no integral
+				if n := at.offset + i; n < k.model.layout.nY { // a state, and no integral
 					to[n] = math.FMA(eps, f, to[n])
 				}
 			}
