@@ -88,7 +88,7 @@ func (r *Record) Breaks() (list []Break) {
 
 // Extended returns the state y with what is read of the past just behind t, or just before, in a slice of its own. The
 // run has ended.
-func (x *Worker) Extended(t float64, y []float64, behind bool) []float64 {
+func Extended(x *Worker, t float64, y []float64, behind bool) []float64 {
 	to := make([]float64, len(x.y))
 	mid, later := x.mid, x.later
 	x.mid, x.later = t, behind

@@ -42,7 +42,7 @@ func staysAtKinks(ctx context.Context, r *Runner) (bool, error) {
 			return false, err
 		}
 		for ; len(back) > 0 && back[0].T <= m.T; back = back[1:] {
-			if i > 0 && back[0].T < m.T && back[0].T > was.T {
+			if i > 0 && back[0].T < m.T && back[0].T > was.T { // where nothing happens
 				b := solvers.Mark{
 					Kind: solvers.MarkRemode, T: back[0].T, Guard: -1, Instant: -1, Ym: back[0].Y, Yp: back[0].Y,
 					Dm: was.Dp, Dp: was.Dp, Mm: was.Mp, Mp: was.Mp,
@@ -73,9 +73,9 @@ type kinksOfPast struct {
 func (l *kinksOfPast) stays(m *solvers.Mark) bool {
 	at := *m
 	l.x.Enter(m.Dm, m.Mm)
-	at.Ym = l.x.Extended(m.T, m.Ym, false)
+	at.Ym = lag.Extended(l.x, m.T, m.Ym, false)
 	l.x.Enter(m.Dp, m.Mp)
-	at.Yp = l.x.Extended(m.T, m.Yp, true)
+	at.Yp = lag.Extended(l.x, m.T, m.Yp, true)
 	if m.Kind == solvers.MarkStart {
 		at.Ym = at.Yp
 	}
