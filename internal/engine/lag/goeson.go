@@ -41,7 +41,7 @@ func (f *Further) Opens(m solvers.Method, _ float64, _ []float64) error {
 
 // Start implements solvers.System.
 func (f *Further) Start(t0 float64, y, d []float64) {
-	f.Worker.Start(t0, make([]float64, len(y)), make([]float64, len(d)))
+	f.w.Start(t0, make([]float64, len(y)), make([]float64, len(d)))
 	copy(y, f.y)
 	copy(d, f.d)
 	copy(f.Worker.d, d)

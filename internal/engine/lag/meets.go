@@ -69,3 +69,30 @@ func (r *Record) Meets(moments []Moment, rtol float64) bool {
 	}
 	return false
 }
+
+// Break is a time at which the record is not smooth, and the state behind it.
+type Break struct {
+	T float64
+	Y []float64
+}
+
+// Breaks returns the breaks behind the start, in the order of time.
+func (r *Record) Breaks() (list []Break) {
+	for _, g := range r.gaps {
+		if g.after >= 0 && g.after < len(r.steps) {
+			list = append(list, Break{g.t, r.steps[g.after].Y1})
+		}
+	}
+	return list
+}
+
+// Extended returns the state y with what is read of the past just behind t, or just before, in a slice of its own. The
+// run has ended.
+func Extended(x *Worker, t float64, y []float64, behind bool) []float64 {
+	to := make([]float64, len(x.y))
+	mid, later := x.mid, x.later
+	x.mid, x.later = t, behind
+	loose(x, func() { x.extend(t, y, to) })
+	x.mid, x.later = mid, later
+	return to
+}

@@ -224,8 +224,9 @@ func (x *Worker) Enter(d, m []float64) {
 	x.w.Enter(d, m)
 }
 
-// Start implements solvers.System.
+// Start implements solvers.System. What is chosen at the start reads nothing of an earlier run.
 func (x *Worker) Start(t0 float64, y, d []float64) {
+	x.rec.gaps = x.rec.gaps[:0]
 	x.w.Start(t0, y, d)
 	copy(x.d, d)
 }

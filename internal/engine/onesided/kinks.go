@@ -486,7 +486,7 @@ func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) 
 	for _, out := range rates.Tape().Outputs {
 		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.K {
 			for i, f := range rates.Output(out.Name) {
-				if n := at.Offset + i; n < len(to) { // a state, and no integral
+				if n := at.Offset + i; n < k.model.Layout.NY { // a state, and no integral
 					to[n] = math.FMA(eps, f, to[n])
 				}
 			}

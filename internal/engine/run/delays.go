@@ -304,9 +304,12 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fol
 		}
 	}
 	work := float64(r.problem.Size().N+1) * float64(steps)
-	kinks := work <= mostReturned && kinksAtMoments(r.Run)
-	if !kinks && !r.reading.past.Meets(times, r.settings.Solver.RTol) {
-		return nil, nil
+	suspect := work <= mostReturned && kinksAtMoments(r.Run) ||
+		r.reading.past.Meets(times, r.settings.Solver.RTol)
+	if !suspect {
+		if suspect, err = staysAtKinks(ctx, r); !suspect {
+			return nil, err
+		}
 	}
 	all := onesided.Fold{Moves: sets.New(r.columns), Into: onesided.IntoAll()}
 	for k := range r.columns {
