@@ -244,6 +244,7 @@ func compared(list *odes.Population, out *Result) *odes.Population {
 	for i := range list.Subjects {
 		s := &list.Subjects[i]
 		if s.Doubt != "" {
+			out.Status = "partial"
 			say(diag.Warning, "%s: %s; its part of OFV is not to be trusted", s.Name, s.Doubt)
 		}
 	}
