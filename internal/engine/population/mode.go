@@ -32,6 +32,7 @@ func (q *problem) mode() (*Result, error) {
 	if q.method.Near != nil {
 		at, err := q.search(q.method.Near, nil)
 		if err == nil && !at.troubled && at.decrement <= inNoise {
+			q.found = []*found{at}
 			return &Result{Mode: at.eta, Hessian: at.hessian, Joint: at.at.Value, Modes: 1, Omega: q.omega}, nil
 		}
 		if err != nil && !q.Failed(err) {
@@ -69,6 +70,7 @@ func (q *problem) mode() (*Result, error) {
 			best = other
 		}
 	}
+	q.found = modes
 	out := &Result{
 		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: len(modes), Omega: q.omega,
 	}
