@@ -180,13 +180,14 @@ func (p *Population) Doubts() (list []Doubt) {
 	}
 	if by, err := p.Off(); better == nil && several == nil && len(p.Subjects) > 1 && p.Apart(1) {
 		list = append(list, Doubt{
-			fmt.Sprintf("OFV by %s differs from that of an independent integral by %+.2f in all, with a standard error "+
-				"of %.2g: compare with marginal = imp(n = 10000)", p.Method, by, err), false, far == nil,
+			fmt.Sprintf("OFV by %s differs from that of an independent integral by %+.2f in all, with a standard "+
+				"error of %.2g: compare with marginal = imp(n = 10000)", p.Method, by, err), false, far == nil,
 		})
 	}
 	if lost != nil {
 		list = append(list, Doubt{
-			fmt.Sprintf("nothing confirms the integrals of %s: runs of the comparison failed", some(lost)), false, false,
+			fmt.Sprintf("nothing confirms the integrals of %s: runs of the comparison failed", some(lost)), false,
+			false,
 		})
 	}
 	return list

@@ -27,8 +27,8 @@ type component struct {
 	slopes, turns []float64
 }
 
-// mixture makes that of modes, all with the same share, and a fifth for the distribution. It returns how many of n draws
-// each component has.
+// mixture makes that of modes, all with the same share, and a fifth for the distribution. It returns how many of n
+// draws each component has.
 func (q *problem) mixture(modes []*found, n int) (list []component, draws []int) {
 	m := q.m
 	add := func(centre, root, precision []float64, student bool) {

@@ -80,8 +80,8 @@ func (q *problem) mode() (*Result, error) {
 	case best.decrement > accepted:
 		out.Doubt = "the search for the mode of the random effects did not converge"
 	case q.nearlyFlat(best.hessian):
-		out.Doubt = "the mode of the random effects is nearly flat: about it, a normal distribution would be a hundred " +
-			"times as wide as that of the random effects, or more"
+		out.Doubt = "the mode of the random effects is nearly flat: about it, a normal distribution would be a " +
+			"hundred times as wide as that of the random effects, or more"
 	}
 	return out, nil
 }
