@@ -21,19 +21,25 @@ func TestCurved(t *testing.T) {
 		"ridge": {
 			"param s = 0.06, w = 1.24\nrandom e ~ normal(0, w), h ~ normal(0, w)\noutput f = 1.24*(h + e^2 + 0.1*e)\n" +
 				"data D { ID = [1, 1]  time = [0, 1]  DV = [0.4324, 0.4972] }\nobserve y = f ~ normal(s) from D.DV\n",
-			0.4442778, []string{"laplace", "agq(n = 5)"}, "imp(n = 30000, seed = 2)",
+			0.4442778,
+			[]string{"laplace", "agq(n = 5)"},
+			"imp(n = 30000, seed = 2)",
 		},
 		"ring": {
 			"param s = 0.158, w = 0.98\nrandom e ~ normal(0, w), h ~ normal(0, w)\n" +
 				"output f = (e + 0.05)^2 + (h + 0.03)^2\ndata D { ID = [1, 1, 1]  time = [0, 1, 2]\n" +
 				"DV = [0.3454, 0.2452, -0.0616] }\nobserve y = f ~ normal(s) from D.DV\n",
-			1.2733751, []string{"laplace", "agq(n = 5)"}, "imp(n = 10000)",
+			1.2733751,
+			[]string{"laplace", "agq(n = 5)"},
+			"imp(n = 10000)",
 		},
 		"kinks": {
 			"param s = 0.0159, w = 0.6\nrandom e ~ normal(0, w)\noutput f = exp(-(e - 0.494)^2/(2*0.0617^2)) + " +
 				"0.8*exp(-(e + 0.494)^2/(2*(0.0617*0.5)^2))\ndata D { ID = [1, 1, 1]  time = [0, 1, 2]\n" +
 				"DV = [0.03735, 0.06449, 0.01256] }\nobserve y = f ~ laplace(s) from D.DV\n",
-			-3.9440249, []string{"laplace", "agq(n = 5)"}, "imp(n = 10000)",
+			-3.9440249,
+			[]string{"laplace", "agq(n = 5)"},
+			"imp(n = 10000)",
 		},
 	} {
 		of := func(method string) (float64, string) {
