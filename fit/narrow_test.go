@@ -60,7 +60,7 @@ func TestNarrow(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &p.Subjects[0]
-		if math.Abs(s.Value-found) > 0.02 || math.Abs(s.Check.Value-want) > 0.05 {
+		if math.Abs(s.Value-found) > 0.03 || math.Abs(s.Check.Value-want) > 0.05 {
 			t.Errorf("%s: %.4f, and %.4f by %s, not %.4f and %.4f", method, s.Value, s.Check.Value, s.Check.By, found,
 				want)
 		}

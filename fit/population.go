@@ -232,10 +232,16 @@ func compared(list *odes.Population, out *Result) *odes.Population {
 	}
 	other := list.Checked()
 	if other != nil {
-		say(diag.Note, "OFV is %.4f by %s and %.4f by %s, which is closer to the integral", list.OFV, list.Method,
-			other.OFV, other.Method)
+		judged := "; the difference is within the errors of draws"
+		if list.Apart(0) {
+			judged = ", which is closer to the integral"
+		}
+		say(diag.Note, "OFV is %.4f by %s and %.4f by %s%s", list.OFV, list.Method, other.OFV, other.Method, judged)
 	}
 	for _, d := range list.Doubts() {
+		if d.Minor { // the note above has it
+			continue
+		}
 		if d.Wrong {
 			out.Status = "partial"
 		}
@@ -244,6 +250,7 @@ func compared(list *odes.Population, out *Result) *odes.Population {
 	for i := range list.Subjects {
 		s := &list.Subjects[i]
 		if s.Doubt != "" {
+			out.Status = "partial"
 			say(diag.Warning, "%s: %s; its part of OFV is not to be trusted", s.Name, s.Doubt)
 		}
 	}

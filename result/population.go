@@ -42,7 +42,7 @@ type Subject struct {
 type Check struct {
 	By         string // how Value was computed
 	Value, OFV float64
-	Error      float64 // the standard error of Value, where draws are in it; 0 otherwise
+	Error      float64 // the standard error of Value, or that of the draws which confirm a quadrature
 	Modes      int     // about which more than a hundredth of the integral is
 	// Better are random effects with a higher density than the mode that was found, and BetterValue is what the method
 	// has about these; nil for none.
@@ -116,6 +116,28 @@ func (p *Population) Checked() *Population {
 type Doubt struct {
 	Text  string
 	Wrong bool // the value is not that of the method
+	Minor bool // it is to be known, and is no fault
+}
+
+// Off returns by how much OFV as the checks of all subjects have it differs from that of the method, with its standard
+// error. It is NaN where a check lacks.
+func (p *Population) Off() (by, err float64) {
+	square := 0.0
+	for i := range p.Subjects {
+		s := &p.Subjects[i]
+		if s.Check == nil {
+			return math.NaN(), math.NaN()
+		}
+		by += s.Check.OFV - s.OFV
+		square += float64(4 * s.Check.Error * s.Check.Error)
+	}
+	return by, math.Sqrt(square)
+}
+
+// Apart reports whether OFV differs from that of the checks by more than least, beyond four standard errors.
+func (p *Population) Apart(least float64) bool {
+	by, err := p.Off()
+	return math.Abs(by) > least+float64(4*err)
 }
 
 // Doubts says what the checks of subjects find, in words.
@@ -141,24 +163,31 @@ func (p *Population) Doubts() (list []Doubt) {
 		list = append(list, Doubt{
 			fmt.Sprintf("nll() is not to be trusted: the random effects have a better mode than the one that was "+
 				"found in %s; write solver { marginal = %s }, which looks for more modes", some(better),
-				p.More()), true,
+				p.More()), true, false,
 		})
 	}
 	if several != nil {
 		list = append(list, Doubt{
 			fmt.Sprintf("the likelihood has several modes that count, by random effects of %s; an approximation about "+
-				"one of them is poor there: compare with marginal = imp(n = 10000)", some(several)), false,
+				"one of them is poor there: compare with marginal = imp(n = 10000)", some(several)), false, false,
 		})
 	}
 	if far != nil {
 		list = append(list, Doubt{
 			fmt.Sprintf("OFV by %s is not that of an independent integral, which is closer to the "+
-				"likelihood: most in %s", p.Method, some(far)), false,
+				"likelihood: most in %s", p.Method, some(far)), false, false,
+		})
+	}
+	if by, err := p.Off(); better == nil && several == nil && len(p.Subjects) > 1 && p.Apart(1) {
+		list = append(list, Doubt{
+			fmt.Sprintf("OFV by %s differs from that of an independent integral by %+.2f in all, with a standard "+
+				"error of %.2g: compare with marginal = imp(n = 10000)", p.Method, by, err), false, far == nil,
 		})
 	}
 	if lost != nil {
 		list = append(list, Doubt{
 			fmt.Sprintf("nothing confirms the integrals of %s: runs of the comparison failed", some(lost)), false,
+			false,
 		})
 	}
 	return list

@@ -60,7 +60,10 @@ func (g *ErrorControl) Begin(solvers.System, solvers.Method) error {
 		g.walks, g.firsts = append(g.walks, w), append(g.firsts, first)
 		first += w.l
 		if len(g.e) < (z.N+z.Q)*w.l {
-			g.e, g.start, g.zero = make([]float64, (z.N+z.Q)*w.l), make([]float64, z.N*w.l), make([]float64, w.l)
+			g.e, g.start = make([]float64, (z.N+z.Q)*w.l), make([]float64, z.N*w.l)
+		}
+		if len(g.zero) < w.l { // by itself, since a model may have no states
+			g.zero = make([]float64, w.l)
 		}
 	}
 	return nil

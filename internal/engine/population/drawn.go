@@ -106,15 +106,8 @@ func Drawn(ctx context.Context, of Subject, s *Spread, z []float64) (value float
 	// By params: L moves with them. dL = L Φ(L⁻¹ dΩ L⁻ᵀ), where Φ takes the lower triangle and half the diagonal
 	// (S. Särkkä, Bayesian Filtering and Smoothing, 2013, appendix A.3).
 	for x := range p {
-		w := make([]float64, m*m)
-		still := true
-		for i := range m {
-			for j := range m {
-				w[i*m+j] = float64(0.5 * (s.o.Slopes[(i*m+j)*p+x] + s.o.Slopes[(j*m+i)*p+x]))
-				still = still && w[i*m+j] == 0
-			}
-		}
-		if still {
+		w := s.moves(x)
+		if w == nil {
 			continue
 		}
 		dl := s.rootSlope(w)
@@ -127,8 +120,26 @@ func Drawn(ctx context.Context, of Subject, s *Spread, z []float64) (value float
 	return value, gradient, nil
 }
 
-// rootSlope returns dL of a symmetric dΩ.
-func (s *Spread) rootSlope(w []float64) []float64 {
+// moves returns the derivative of the covariances by param x, made symmetric; nil where it is zero.
+func (s *Spread) moves(x int) []float64 {
+	m := s.o.M
+	p := len(s.o.Slopes) / (m * m)
+	w := make([]float64, m*m)
+	still := true
+	for i := range m {
+		for j := range m {
+			w[i*m+j] = float64(0.5 * (s.o.Slopes[(i*m+j)*p+x] + s.o.Slopes[(j*m+i)*p+x]))
+			still = still && w[i*m+j] == 0
+		}
+	}
+	if still {
+		return nil
+	}
+	return w
+}
+
+// turn returns Φ(L⁻¹ dΩ L⁻ᵀ) of a symmetric dΩ, which it overwrites.
+func (s *Spread) turn(w []float64) []float64 {
 	m, l := s.o.M, s.l
 	solve := func(a []float64) { // L⁻¹ a, in place
 		for j := range m {
@@ -152,15 +163,22 @@ func (s *Spread) rootSlope(w []float64) []float64 {
 	turn(w)
 	solve(w)
 	turn(w)
+	for i := range m {
+		w[i*m+i] /= 2
+		clear(w[i*m+i+1 : (i+1)*m])
+	}
+	return w
+}
+
+// rootSlope returns dL of a symmetric dΩ.
+func (s *Spread) rootSlope(w []float64) []float64 {
+	m, l := s.o.M, s.l
+	w = s.turn(w)
 	out := make([]float64, m*m)
 	for i := range m {
 		for j := range i + 1 {
 			for k := j; k <= i; k++ {
-				x := w[k*m+j]
-				if k == j {
-					x /= 2
-				}
-				out[i*m+j] += float64(l[i*m+k] * x)
+				out[i*m+j] += float64(l[i*m+k] * w[k*m+j])
 			}
 		}
 	}

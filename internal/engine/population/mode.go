@@ -32,6 +32,7 @@ func (q *problem) mode() (*Result, error) {
 	if q.method.Near != nil {
 		at, err := q.search(q.method.Near, nil)
 		if err == nil && !at.troubled && at.decrement <= inNoise {
+			q.found = []*found{at}
 			return &Result{Mode: at.eta, Hessian: at.hessian, Joint: at.at.Value, Modes: 1, Omega: q.omega}, nil
 		}
 		if err != nil && !q.Failed(err) {
@@ -69,6 +70,7 @@ func (q *problem) mode() (*Result, error) {
 			best = other
 		}
 	}
+	q.found = modes
 	out := &Result{
 		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: len(modes), Omega: q.omega,
 	}
@@ -77,8 +79,23 @@ func (q *problem) mode() (*Result, error) {
 		out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
 	case best.decrement > accepted:
 		out.Doubt = "the search for the mode of the random effects did not converge"
+	case q.nearlyFlat(best.hessian):
+		out.Doubt = "the mode of the random effects is nearly flat: about it, a normal distribution would be a " +
+			"hundred times as wide as that of the random effects, or more"
 	}
 	return out, nil
+}
+
+// nearlyFlat reports whether a normal distribution with this Hessian is a hundred times as wide in some direction as
+// that of the random effects. What methods make of the determinant of such a Hessian tells nothing.
+func (q *problem) nearlyFlat(h []float64) bool {
+	const wide = 100
+	a := slices.Clone(h)
+	for i := range a {
+		a[i] -= float64(q.prior.inverse[i] / (wide * wide))
+	}
+	_, ok := cholesky(a, q.m)
+	return !ok
 }
 
 // same reports whether two searches led to the same mode: within a tenth of a posterior deviation.
@@ -289,7 +306,9 @@ func (q *problem) step(at *found, radius float64) stride {
 			}
 		}
 		shifted(upper)
-		if n := length(); n > radius { // there is no such shift: numbers are huge
+		if n := length(); at.flat && n < 0.9*radius && shifted(upper) {
+			q.saddle(h, upper, z, radius)
+		} else if n > radius { // there is no such shift: numbers are huge
 			for i := range z {
 				z[i] *= radius / n
 			}
@@ -299,4 +318,45 @@ func (q *problem) step(at *found, radius float64) stride {
 	out.promise = dot(g, z) - float64(0.5*dot(z, multiply(h, z, m)))
 	out.eta = multiply(r, z, m)
 	return out
+}
+
+// saddle lengthens a step z to the radius, along the direction in which the shifted Hessian is least. It is for points
+// where the gradient tells nothing of that direction, as at zero where predictions are even in a random effect: no
+// shift makes a step long there (the hard case of Moré and Sorensen). Either sign leads down; it is that which z has,
+// and otherwise the same each time.
+func (q *problem) saddle(h []float64, shift float64, z []float64, radius float64) {
+	m := q.m
+	a := slices.Clone(h)
+	for i := range m {
+		a[i*m+i] += shift
+	}
+	l, ok := cholesky(a, m)
+	if !ok {
+		return
+	}
+	v := make([]float64, m)
+	for i := range v { // no direction that a symmetry of the model would have
+		v[i] = 1 + float64(0.37*float64(i%5))
+	}
+	for range 8 { // inverse iteration: the shift is within a thousandth of the eigenvalue
+		solve(l, v, m)
+		size := math.Sqrt(dot(v, v))
+		for i := range v {
+			v[i] /= size
+		}
+	}
+	if dot(v, multiply(h, v, m)) >= 0 {
+		return
+	}
+	along := dot(v, z)
+	if along < 0 {
+		along = -along
+		for i := range v {
+			v[i] = -v[i]
+		}
+	}
+	t := math.Sqrt(float64(along*along)+float64(radius*radius)-dot(z, z)) - along
+	for i := range z {
+		z[i] += float64(t * v[i])
+	}
 }

@@ -158,24 +158,9 @@ func (q *problem) turning(out *Result, v []float64) error {
 
 // points returns the nodes of the method.
 func (q *problem) points() []node {
-	m := q.m
-	if q.method.Kind == "imp" {
-		list := make([]node, q.method.N)
-		state := q.method.Seed
-		for i := range list {
-			z := make([]float64, m)
-			square := 0.0
-			for k := range z {
-				z[k] = draw(&state)
-				square += float64(z[k] * z[k])
-			}
-			list[i] = node{z, -elem.Log(float64(len(list))) + float64(0.5*square) + float64(0.5*float64(m)*log2pi)}
-		}
-		return list
-	}
 	x, logWeight := hermite(q.method.N)
 	list := []node{{z: []float64{}}}
-	for range m {
+	for range q.m {
 		var next []node
 		for _, n := range list {
 			for k := range x {
@@ -193,15 +178,20 @@ func (q *problem) points() []node {
 // TooMany reports whether a quadrature would have too many nodes.
 func TooMany(n, m int) bool { return math.Pow(float64(n), float64(m)) > mostNodes }
 
-// draw returns a number of the standard normal distribution, by splitmix64.
+// draw returns a number of the standard normal distribution.
 func draw(state *uint64) float64 {
+	u := uniform(state)
+	return sample.NormalQuantile(u, 1-u)
+}
+
+// uniform returns a number between 0 and 1, by splitmix64.
+func uniform(state *uint64) float64 {
 	*state += 0x9e3779b97f4a7c15
 	z := *state
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	z ^= z >> 31
-	u := (float64(z>>11) + 0.5) * 0x1p-53
-	return sample.NormalQuantile(u, 1-u)
+	return (float64(z>>11) + 0.5) * 0x1p-53
 }
 
 // hermite returns the nodes of Gauss–Hermite quadrature for the weight exp(−x²), and the logarithms of their weights:

@@ -103,6 +103,7 @@ type problem struct {
 	runs   int
 	zero   *Rows     // of FOCE: at eta = 0
 	total  []float64 // of nodes: see turning
+	found  []*found  // the modes that mode met
 }
 
 // log2pi is log(2 pi).
@@ -133,8 +134,10 @@ func (q *problem) integral(out *Result, gradient bool) error {
 		return q.laplace(out, gradient)
 	case "focei", "foce":
 		return q.linearised(out, gradient)
-	case "agq", "imp":
+	case "agq":
 		return q.nodes(out, gradient)
+	case "imp":
+		return q.sampled(out, gradient)
 	}
 	return fmt.Errorf("population: no method %q", q.method.Kind)
 }

@@ -47,19 +47,26 @@ func (q *problem) scan(n int) (*scanned, error) {
 
 // quasiNormal returns n points of the standard normal distribution in m dimensions.
 func quasiNormal(n, m int, seed uint64) [][]float64 {
-	points, err := sample.Sobol(m, seed)
+	list, _ := quasiFrom(0, n, m, 0, seed)
+	return list
+}
+
+// quasiFrom returns those points from one on, with some even numbers between 0 and 1 for each.
+func quasiFrom(from, n, m, more int, seed uint64) (normal, even [][]float64) {
+	points, err := sample.Sobol(m+more, seed)
 	if err != nil { // there are too many dimensions
-		points = sample.Random(m, seed)
+		points = sample.Random(m+more, seed)
 	}
-	list := make([][]float64, n)
-	for i := range list {
-		list[i] = make([]float64, m)
-		points.At(i, list[i])
-		for k, u := range list[i] {
-			list[i][k] = sample.NormalQuantile(u, 1-u)
+	normal, even = make([][]float64, n), make([][]float64, n)
+	for i := range n {
+		all := make([]float64, m+more)
+		points.At(from+i, all)
+		normal[i], even[i] = all[:m:m], all[m:]
+		for k, u := range normal[i] {
+			normal[i][k] = sample.NormalQuantile(u, 1-u)
 		}
 	}
-	return list
+	return normal, even
 }
 
 // starts returns the points that are lower than those around them, the lowest first, but for those from which a search
@@ -115,7 +122,7 @@ func (s *scanned) starts(q *problem, known *found) [][]float64 {
 type Check struct {
 	By    string  // the other way
 	Value float64 // the integral by another way: its negative logarithm
-	Error float64 // the standard error of Value where that is by draws; 0 for quadrature
+	Error float64 // the standard error of Value, or of the draws that confirm it
 	// Modes counts those about which more than a hundredth of the integral is. Better is one with a higher density than
 	// that which the method found, about which the method has the value BetterValue; nil for none.
 	Modes       int
@@ -127,16 +134,16 @@ type Check struct {
 func Points(m int) int { return min(64*m, 128) }
 
 // Inspect compares the integral of a subject, r, with one that is computed in another way. It looks for modes all over
-// the distribution of the random effects. Where there is one mode that counts, the other way is quadrature about it,
-// unless that is the method; otherwise, or where points of the distribution find more than that, it is importance
-// sampling from the distribution and about all modes that count.
+// the distribution of the random effects. The other way is importance sampling from the distribution and about all
+// modes that count, with an error that replicates tell. Where there is one mode, quadrature about it takes its place if
+// that is not the method and draws confirm it.
 func Inspect(ctx context.Context, s Subject, method Method, r *Result) (*Check, error) {
 	q, err := newProblem(ctx, s, method)
 	if err != nil {
 		return nil, err
 	}
 	if method.Kind != "foce" && method.Kind != "fo" {
-		return q.inspect(r)
+		return q.inspect(r, r.Value)
 	}
 	// Their modes, if they have any, are none of the likelihood.
 	exact := *q
@@ -145,14 +152,14 @@ func Inspect(ctx context.Context, s Subject, method Method, r *Result) (*Check, 
 	if err != nil {
 		return nil, err
 	}
-	out, err := exact.inspect(mode)
+	out, err := exact.inspect(mode, r.Value)
 	if err != nil {
 		return nil, err
 	}
 	if out.Better = nil; method.Kind == "fo" {
 		return out, nil
 	}
-	list, _, err := q.modes(r)
+	list, err := q.modes(r)
 	if err != nil {
 		return nil, err
 	}
@@ -160,19 +167,20 @@ func Inspect(ctx context.Context, s Subject, method Method, r *Result) (*Check, 
 }
 
 // modes returns all modes that a scan leads to, that of r first.
-func (q *problem) modes(r *Result) (list []*found, seen *scanned, err error) {
+func (q *problem) modes(r *Result) (list []*found, err error) {
 	first, err := q.look(r.Mode)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if seen, err = q.scan(points(q.m)); err != nil {
-		return nil, nil, err
+	seen, err := q.scan(points(q.m))
+	if err != nil {
+		return nil, err
 	}
 	list = []*found{first}
 	for _, start := range seen.starts(q, first) {
 		other, err := q.search(start, first)
 		if err != nil && !q.Failed(err) {
-			return nil, nil, err
+			return nil, err
 		}
 		if err != nil || other.decrement > accepted || slices.ContainsFunc(list, func(f *found) bool {
 			return f == other || q.same(f, other)
@@ -181,7 +189,7 @@ func (q *problem) modes(r *Result) (list []*found, seen *scanned, err error) {
 		}
 		list = append(list, other)
 	}
-	return list, seen, nil
+	return list, nil
 }
 
 // points is how many points of the distribution of m random effects a check looks at.
@@ -207,9 +215,8 @@ func (q *problem) better(out *Check, r *Result, list []*found) error {
 	return err
 }
 
-func (q *problem) inspect(r *Result) (*Check, error) {
-	const part = 0.01 // of the integral
-	list, seen, err := q.modes(r)
+func (q *problem) inspect(r *Result, value float64) (*Check, error) {
+	list, err := q.modes(r)
 	if err != nil {
 		return nil, err
 	}
@@ -217,39 +224,162 @@ func (q *problem) inspect(r *Result) (*Check, error) {
 	if err := q.better(out, r, list); err != nil {
 		return nil, err
 	}
-	masses := make([]float64, len(list))
-	for i, f := range list {
-		masses[i] = math.Inf(1)
-		if c, ok := cholesky(f.hessian, q.m); ok {
-			masses[i] = f.at.Value + float64(0.5*logDet(c, q.m))
-		}
-	}
-	var count []*found
-	for i, f := range list {
-		if masses[i] < slices.Min(masses)-elem.Log(part) {
-			count = append(count, f)
-		}
-	}
+	count := q.several(list)
 	out.Modes = len(count)
+	if err := q.replicated(out, count, value); err != nil {
+		return nil, err
+	}
 	if few := [...]int{0, 15, 9, 5, 4, 3}; out.Modes == 1 && q.method.Kind != "agq" && q.m < len(few) {
-		out.By = fmt.Sprintf("agq(n = %d)", few[q.m])
-		out.Value, err = q.about(count[0], Method{Kind: "agq", N: few[q.m], Step: q.method.Step})
-		if by, off := seen.mass(q); err != nil || !(by < out.Value-0.1-4*off) {
-			return out, err
+		by, err := q.about(count[0], Method{Kind: "agq", N: few[q.m], Step: q.method.Step})
+		if err != nil {
+			return nil, err
+		}
+		if math.Abs(by-out.Value) <= 4*out.Error { // draws confirm what has no noise
+			out.By, out.Value = fmt.Sprintf("agq(n = %d)", few[q.m]), by
 		}
 	}
-	return out, q.mixed(out, count)
+	return out, nil
 }
 
-// mass returns the negative logarithm of the integral by the points of a scan, with its standard error: importance
-// sampling from the distribution of the random effects.
-func (s *scanned) mass(q *problem) (value, off float64) {
-	logs, m := make([]float64, len(s.z)), float64(q.m)
-	for i, z := range s.z {
-		logs[i] = float64(0.5*dot(z, z)/(reach*reach)) + float64(m*elem.Log(reach)) + float64(0.5*m*log2pi) +
-			float64(0.5*q.prior.logDet) - s.values[i]
+// weighed is a point of a mixture: the logarithm of the joint density over that of the mixture.
+type weighed struct {
+	eta []float64
+	log float64
+}
+
+// replicated computes the integral by importance sampling from mixtures, with points of Sobol sequences in a number of
+// replicates, each scrambled by itself. These say how far off their mean is, and there are more points until that
+// decides whether the part of the subject in OFV is off by more than 1, or there are too many. Where the first mixture
+// does not decide, as where the likelihood is a curved ridge, others have distributions about points that were drawn.
+func (q *problem) replicated(out *Check, modes []*found, value float64) error {
+	const rounds = 3
+	about := modes
+	for round := range rounds {
+		drawn, decided, err := q.round(out, about, value, uint64(1000*round+1))
+		if decided || err != nil || round == rounds-1 {
+			return err
+		}
+		more, err := q.along(drawn)
+		if err != nil {
+			return err
+		}
+		about = append(slices.Clone(modes), more...)
 	}
-	return average(logs)
+	return nil
+}
+
+// round draws from the mixture of some distributions. It returns what it drew, and whether that decides.
+func (q *problem) round(out *Check, about []*found, value float64, seed uint64) ([]weighed, bool, error) {
+	const replicates, doublings = 8, 2
+	const enough = 0.1 // an error with which a check may end
+	unit := 10 * max(len(about), 1)
+	list, draws := q.mixture(about, unit)
+	logs := make([][]float64, replicates)
+	var drawn []weighed
+	made := 0
+	for k := range doublings + 1 {
+		times := 1 << k
+		for r := range logs {
+			for of, n := range draws {
+				normal, even := quasiFrom(made*n, (times-made)*n, q.m, 2, seed+uint64(r*len(list)+of))
+				for i := range normal {
+					w, err := q.weigh(list, of, normal[i], even[i])
+					if err != nil {
+						return nil, false, err
+					}
+					logs[r], drawn = append(logs[r], w.log), append(drawn, w)
+				}
+			}
+		}
+		made = times
+		out.Value, out.Error = together(logs)
+		out.By = fmt.Sprintf("%d draws", len(drawn))
+		if off := 2 * math.Abs(out.Value-value); 8*out.Error < math.Abs(off-1) && out.Error < enough {
+			return drawn, true, nil
+		}
+	}
+	return drawn, false, nil
+}
+
+// weigh draws a point of component of.
+func (q *problem) weigh(list []component, of int, normal, even []float64) (weighed, error) {
+	_, eta := list[of].place(normal, even[0], even[1])
+	there, err := q.joint(eta, 0)
+	switch {
+	case err != nil && !q.Failed(err):
+		return weighed{}, err
+	case err != nil || there.Value-there.Value != 0:
+		return weighed{eta, math.Inf(-1)}, nil
+	}
+	log, _, _ := mixed(list, eta)
+	return weighed{eta, -there.Value - log}, nil
+}
+
+// along returns distributions about some of the points of a round: points of large weight, and not the same ones, with
+// the Hessians there, but no wider than the distribution of the random effects.
+func (q *problem) along(drawn []weighed) (list []*found, err error) {
+	const most = 16
+	top := math.Inf(-1)
+	for _, w := range drawn {
+		top = max(top, w.log)
+	}
+	root := func(w weighed) float64 { // of the weight: all of the ridge is to be seen
+		if math.IsInf(w.log, -1) {
+			return 0
+		}
+		return elem.Exp(0.5 * (w.log - top))
+	}
+	sum, so, next := 0.0, 0.0, 0
+	for _, w := range drawn {
+		sum += root(w)
+	}
+	for _, w := range drawn {
+		so += root(w)
+		if next >= most || so < sum*(float64(next)+0.5)/most {
+			continue
+		}
+		for next < most && so >= sum*(float64(next)+0.5)/most {
+			next++
+		}
+		f, err := q.look(w.eta)
+		if err != nil && !q.Failed(err) {
+			return nil, err
+		}
+		if err == nil && q.narrow(f.hessian) {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+// narrow adds to a Hessian so much of that of the distribution of the random effects that it is no less in any
+// direction. It reports whether there is such a multiple.
+func (q *problem) narrow(h []float64) bool {
+	shift := 0.0
+	for range 60 {
+		a := slices.Clone(h)
+		for i := range a {
+			a[i] += float64((shift - 1) * q.prior.inverse[i])
+		}
+		if _, ok := cholesky(a, q.m); ok {
+			for i := range h {
+				h[i] += float64(shift * q.prior.inverse[i])
+			}
+			return true
+		}
+		shift = max(1, 2*shift)
+	}
+	return false
+}
+
+// together returns the negative logarithm of the mean of exp(logs), with its standard error by the means of replicates.
+func together(logs [][]float64) (value, off float64) {
+	means := make([]float64, len(logs))
+	for r := range logs {
+		v, _ := average(logs[r])
+		means[r] = -v
+	}
+	return average(means)
 }
 
 // average returns the negative logarithm of the mean of exp(logs), with its standard error.
@@ -266,60 +396,4 @@ func average(logs []float64) (value, off float64) {
 	}
 	mean := sum / n
 	return -most - elem.Log(mean), math.Sqrt(max(squares/n-float64(mean*mean), 0)/n) / mean
-}
-
-// mixed computes the integral by importance sampling: from the distribution of the random effects and from normal
-// distributions about modes, all points weighed by the mixture of these (E. Veach, L. Guibas, SIGGRAPH 1995).
-func (q *problem) mixed(out *Check, modes []*found) error {
-	const draws = 256 // of each
-	type component struct{ centre, root, inverse []float64 }
-	m := q.m
-	var list []component
-	add := func(centre, h []float64) {
-		if c, ok := cholesky(h, m); ok {
-			list = append(list, component{centre, columns(c, m), h})
-		}
-	}
-	for _, f := range modes {
-		wider := slices.Clone(f.hessian)
-		for i := range wider {
-			wider[i] /= 1.5
-		}
-		add(f.eta, wider)
-	}
-	add(make([]float64, m), q.prior.inverse)
-	logDensity := func(eta []float64) float64 { // of the mixture
-		logs := make([]float64, len(list))
-		for i, c := range list {
-			d := make([]float64, m)
-			for k := range d {
-				d[k] = eta[k] - c.centre[k]
-			}
-			det := 0.0
-			for k := range m {
-				det += elem.Log(c.root[k*m+k])
-			}
-			logs[i] = -float64(0.5*dot(d, multiply(c.inverse, d, m))) - det - float64(0.5*float64(m)*log2pi)
-		}
-		value, _ := average(logs)
-		return -value
-	}
-	var logs []float64
-	for i, c := range list {
-		for _, z := range quasiNormal(draws, m, uint64(i+2)) {
-			eta := moved(c.centre, multiply(c.root, z, m))
-			there, err := q.joint(eta, 0)
-			switch {
-			case err != nil && !q.Failed(err):
-				return err
-			case err != nil || there.Value-there.Value != 0:
-				logs = append(logs, math.Inf(-1))
-			default:
-				logs = append(logs, -there.Value-logDensity(eta))
-			}
-		}
-	}
-	out.Value, out.Error = average(logs)
-	out.By = fmt.Sprintf("%d draws", len(logs))
-	return nil
 }

@@ -70,7 +70,11 @@ func tellIntegrals(ctx context.Context, r *Runner, s *trust.Result) error {
 		if d.Wrong {
 			s.Status = "partial"
 		}
-		s.Note(r.model.Explain, CodePopulation, diag.Warning, "%s", d.Text)
+		level := diag.Warning
+		if d.Minor {
+			level = diag.Note
+		}
+		s.Note(r.model.Explain, CodePopulation, level, "%s", d.Text)
 	}
 	return nil
 }

@@ -606,7 +606,9 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 	}()
 	at := func(x []float64) (*totals, error) {
 		for i, q := range r.people.subjects {
-			q.near = kept[i].Beside(x, base)
+			if q.near = kept[i].Beside(x, base); r.people.method.Kind == "imp" && kept[i].Modes > 1 {
+				q.near = nil // all modes are drawn from
+			}
 		}
 		var set []compiled.Override
 		for _, v := range r.variables {

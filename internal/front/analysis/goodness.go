@@ -79,8 +79,12 @@ func populated(ctx context.Context, m *odes.Model, o goodness.Options) (*Result,
 	}
 	tables := peopleTables(r)
 	alone := &report.Tables{Tables: tables.Tables[:1]}
+	status := ""
+	if r.Partial {
+		status = "partial"
+	}
 	return &Result{
-		Warnings: r.Warnings, Tables: tables, Of: r,
+		Status: status, Warnings: r.Warnings, Tables: tables, Of: r,
 		Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
 			switch f.Name {
 			case "csv":

@@ -7,11 +7,13 @@
 package goodness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"odes.dev/odes"
@@ -35,6 +37,7 @@ type Options struct {
 // Result is what a population predicts.
 type Result struct {
 	Warnings   []diag.Diagnostic
+	Partial    bool // some of the integrals are not to be trusted
 	Population *odes.Population
 	Rows       []Row
 	// Simulated has the replicates of each row; a value below a limit of quantification is that limit.
@@ -95,6 +98,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 			s.Mode, s.Errors, s.Omega = j.modes.Subjects[i].Mode, j.modes.Subjects[i].Errors, j.modes.Subjects[i].Omega
 		}
 	}
+	j.doubts()
 	if err := j.predict(ctx); err != nil {
 		return nil, err
 	}
@@ -121,6 +125,24 @@ func (j *job) warn(format string, args ...any) {
 	j.out.Warnings = append(j.out.Warnings, diag.Diagnostic{
 		Code: CodePredict, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 	})
+}
+
+// doubts tells of subjects whose integral has no value, or is not to be trusted.
+func (j *job) doubts() {
+	var list []string
+	for i := range j.modes.Subjects {
+		own, mode := &j.out.Population.Subjects[i], &j.modes.Subjects[i]
+		switch doubt := cmp.Or(own.Doubt, mode.Doubt); {
+		case doubt != "":
+			list = append(list, own.Name+": "+doubt)
+		case math.IsNaN(own.Value):
+			list = append(list, own.Name+": its integral has no value")
+		}
+	}
+	if list != nil {
+		j.out.Partial = true
+		j.warn("OFV and what follows from random effects are not to be trusted: %s", strings.Join(list, "; "))
+	}
 }
 
 // modeOf returns the random effects of a subject at its mode; nil where there are none.
