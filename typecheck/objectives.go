@@ -60,7 +60,9 @@ func (c *checker) objective(it *ast.Objective) {
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	if !c.drawnFrom(name) {
+		c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	}
 	sum := c.terms(v)
 	rises := sum == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
@@ -94,6 +96,16 @@ func suggestIndices(name string, indices []*model.Index) string {
 		s += ix.Name
 	}
 	return s + "]"
+}
+
+// drawnFrom reports whether a sample block draws from the density of an objective, which need no run.
+func (c *checker) drawnFrom(name string) bool {
+	return slices.ContainsFunc(c.settings, func(s *ast.Settings) bool {
+		return s.Block.Name == "sample" && slices.ContainsFunc(s.List, func(k *ast.Setting) bool {
+			of, is := k.Value.(*ast.Name)
+			return k.Key.Name == "of" && is && of.Name == name
+		})
+	})
 }
 
 // influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and
