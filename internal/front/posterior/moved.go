@@ -65,6 +65,9 @@ func (p *problem) moved(ctx context.Context, r *Result, drawn [][]float64) error
 		all[i] = &onward{begin: drawn[i*len(drawn)/movedChains]}
 	}
 	tests, scale := p.changes(drawn), scaleOf(drawn, p.sizes())
+	if r.heavy() > 1 { // chains stay at their modes, which are narrower than all draws
+		scale = r.Modes[0].scale
+	}
 	limit := func(share float64) float64 { return student(movedChains-1, share/2/float64(2*len(tests))) }
 	doubt, enough := limit(movedDoubt), limit(movedError)
 	work, far, apart := movedWork, false, r.heavy() > 1 // chains remember their modes, which is as it should be
@@ -86,7 +89,7 @@ func (p *problem) moved(ctx context.Context, r *Result, drawn [][]float64) error
 		}
 		most, linked := 0.0, 0.0
 		r.Moved = nil
-		if work <= 0 { // who is in doubt for good is not believed
+		if work <= 0 && until < movedLong { // what stays in doubt is not believed
 			enough = doubt
 		}
 		for k := range tests {
@@ -150,7 +153,8 @@ func scaleOf(drawn [][]float64, sizes []float64) []float64 {
 type change struct {
 	at       int
 	mean, sd float64 // of all draws
-	wide     float64 // the mean of squares of the deviations, as far as they count
+	wide     float64 // the mean of squares of the deviations
+	spread   float64 // their standard deviation
 }
 
 // changes are those of all coordinates.
@@ -162,9 +166,10 @@ func (p *problem) changes(drawn [][]float64) []change {
 			x[i] = q[k]
 		}
 		c := change{at: k, mean: draws.Mean([][]float64{x}), sd: draws.Sd([][]float64{x})}
-		for _, q := range drawn {
-			c.wide += c.square(q) / float64(len(drawn))
+		for i, q := range drawn {
+			x[i] = c.square(q)
 		}
+		c.wide, c.spread = draws.Mean([][]float64{x}), draws.Sd([][]float64{x})
 		out[k] = c
 	}
 	return out
@@ -227,7 +232,7 @@ func (c *change) apart(all []*onward, effective float64) (most float64) {
 			end[k] -= should + float64(by*(begin[k]-should))
 		}
 		x, n := [][]float64{end}, float64(len(end))
-		sd, own := draws.Sd(x), draws.Sd([][]float64{begin})
+		sd, own := draws.Sd(x), []float64{1, c.spread}[i]
 		z := math.Abs(draws.Mean(x)) / math.Sqrt(float64(sd*sd)/n+float64(own*own)/effective)
 		most = max(most, z)
 	}
