@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
@@ -60,7 +61,7 @@ func (c *checker) objective(it *ast.Objective) {
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	if !c.drawnFrom(name) {
+	if !ast.DrawsFrom(c.settings, name) {
 		c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
 	}
 	sum := c.terms(v)
@@ -88,24 +89,11 @@ func orEmpty(e ast.Expr) ast.Expr {
 }
 
 func suggestIndices(name string, indices []*model.Index) string {
-	s := name + "["
-	for i, ix := range indices {
-		if i > 0 {
-			s += ","
-		}
-		s += ix.Name
+	var names []string
+	for _, x := range indices {
+		names = append(names, x.Name)
 	}
-	return s + "]"
-}
-
-// drawnFrom reports whether a sample block draws from the density of an objective, which need no run.
-func (c *checker) drawnFrom(name string) bool {
-	return slices.ContainsFunc(c.settings, func(s *ast.Settings) bool {
-		return s.Block.Name == "sample" && slices.ContainsFunc(s.List, func(k *ast.Setting) bool {
-			of, is := k.Value.(*ast.Name)
-			return k.Key.Name == "of" && is && of.Name == name
-		})
-	})
+	return name + "[" + strings.Join(names, ",") + "]"
 }
 
 // influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and

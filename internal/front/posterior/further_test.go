@@ -31,7 +31,9 @@ sample { of = L  over = [a, b]  method = laplace  seed = 1 }`)
 
 // TestAbove: an R-hat has the digits that tell it from the most that is good.
 func TestAbove(t *testing.T) {
-	for x, want := range map[float64]string{1.01: "1.01", 1.0102: "1.0102", 1.013: "1.013", 1.02: "1.02", 3.456: "3.46"} {
+	for x, want := range map[float64]string{
+		1.01: "1.01", 1.0102: "1.0102", 1.013: "1.013", 1.02: "1.02", 3.456: "3.46",
+	} {
 		if s := above(x); s != want {
 			t.Errorf("%g: %s, not %s", x, s, want)
 		}

@@ -184,13 +184,15 @@ func (p *problem) concludeApproximation(r *Result) {
 	}
 	if len(r.Moved) > 0 {
 		r.partial("chains that continue from some of the draws lead elsewhere, in %s: the posterior is not the "+
-			"approximation, as where it is curved, and what is missing counts for the evidence, too; draw by chains (--sample.method=nuts)", several(r.Moved))
+			"approximation, as where it is curved, and what is missing counts for the evidence, too; "+
+			"draw by chains (--sample.method=nuts)", several(r.Moved))
 		return
 	}
 	w := p.worth(r)
 	if len(w.apart) > 0 {
 		r.partial("R-hat of %s is up to %s (at most 1.01): a few large weights rule the draws; draw more: "+
-			"--sample.draws=%d", several(w.apart), above(w.worst), 4*r.Settings.Draws)
+			"--sample.draws=%d", several(w.apart),
+			above(w.worst), 4*r.Settings.Draws)
 	}
 	if p.concludeFew(r, &w); r.Status != "ok" {
 		return

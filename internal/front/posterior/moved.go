@@ -20,10 +20,10 @@ const (
 	movedShort  = 32     // iterations; twice as many while chains remember where they began, or are in doubt
 	movedLong   = 256    // and at most
 	movedDepth  = 7      // of trajectories
-	movedWork   = 40_000 // gradients, which are about what chains would take, behind which these go no further
+	movedWork   = 40_000 // gradients, about what chains would take, behind which these go no further
 	movedLinked = 0.5    // the correlation of ends with beginnings that is not forgotten
-	// movedDoubt and movedError are the probabilities that any coordinate of a right approximation is in doubt, or seems
-	// to have moved.
+	// movedDoubt and movedError are the probabilities that any coordinate of a right approximation is in doubt, or
+	// seems to have moved.
 	movedDoubt, movedError = 0.25, 0.01
 )
 
@@ -65,12 +65,12 @@ func (p *problem) moved(ctx context.Context, r *Result, drawn [][]float64) error
 		all[i] = &onward{begin: drawn[i*len(drawn)/movedChains]}
 	}
 	tests, scale := p.changes(drawn), scaleOf(drawn, p.sizes())
-	if r.heavy() > 1 { // chains stay at their modes, which are narrower than all draws
+	if r.heavy() > 1 { // chains stay at their modes, as they should, which are narrower than all draws
 		scale = r.Modes[0].scale
 	}
 	limit := func(share float64) float64 { return student(movedChains-1, share/2/float64(2*len(tests))) }
 	doubt, enough := limit(movedDoubt), limit(movedError)
-	work, far, apart := movedWork, false, r.heavy() > 1 // chains remember their modes, which is as it should be
+	work, far, apart := movedWork, false, r.heavy() > 1
 	for until := movedShort; until <= movedLong && work > 0; until *= 2 {
 		err := p.each(movedChains, func(e *evaluator, i int) (err error) {
 			before := e.n
@@ -116,7 +116,8 @@ func (p *problem) beginOnward(ctx context.Context, r *Result, e *evaluator, o *o
 	}
 	f := func(ctx context.Context, q, g []float64) (float64, error) { return o.e.density(ctx, q, g) }
 	chain, err := nuts.New(ctx, f, o.begin, nuts.Options{
-		Seed: r.Settings.Seed ^ 0xd6e8feb86659fd93, Chain: i, Warmup: movedWarmup, Depth: min(movedDepth, r.Settings.Depth),
+		Seed: r.Settings.Seed ^ 0xd6e8feb86659fd93, Chain: i, Warmup: movedWarmup,
+		Depth:  min(movedDepth, r.Settings.Depth),
 		Target: r.Settings.Target, Scale: scale,
 	})
 	if o.chain = chain; errors.Is(err, nuts.ErrStart) {

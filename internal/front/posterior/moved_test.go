@@ -19,7 +19,8 @@ func TestMovedWhere(t *testing.T) {
 		{"param a = 3 in [-8,8], b = 0 in [-8,8]\nobjective L = 0.5*((sqrt(a^2+b^2+1e-12)-4)/0.2)^2 - 0.3*a", 4},
 		{"param a = -1 in [-5,5], b = 1 in [-5,30]\nobjective L = 5*(b-a^2)^2+0.05*(1-a)^2", 1},
 	} {
-		text := prior(x.text + fmt.Sprintf("\nsample { of = L  over = [a, b]  method = pathfinder  seed = %d }", x.seed))
+		text := prior(x.text + fmt.Sprintf("\nsample { of = L  over = [a, b]  method = pathfinder  seed = %d }",
+			x.seed))
 		r := drawn(t, text, Options{})
 		if r.Status != "partial" || !(r.K < 0.6) || len(r.Moved) == 0 || !math.IsNaN(r.Evidence.Error) {
 			t.Errorf("%s: %s, k = %g, %v; %v", x.text, r.Status, r.K, r.Moved, r.Warnings)
