@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
@@ -60,7 +61,9 @@ func (c *checker) objective(it *ast.Objective) {
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	if !ast.DrawsFrom(c.settings, name) {
+		c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	}
 	sum := c.terms(v)
 	rises := sum == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
@@ -86,14 +89,11 @@ func orEmpty(e ast.Expr) ast.Expr {
 }
 
 func suggestIndices(name string, indices []*model.Index) string {
-	s := name + "["
-	for i, ix := range indices {
-		if i > 0 {
-			s += ","
-		}
-		s += ix.Name
+	var names []string
+	for _, x := range indices {
+		names = append(names, x.Name)
 	}
-	return s + "]"
+	return name + "[" + strings.Join(names, ",") + "]"
 }
 
 // influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and

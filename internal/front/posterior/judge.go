@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/internal/base/draws"
@@ -192,6 +193,7 @@ func (p *problem) conclude(r *Result) {
 		r.partial("interrupted: there are %d draws of %d", total, s.Chains*s.Draws)
 	}
 	methods[s.Method].conclude(p, r)
+	r.concludeUnseen()
 	if t := r.Trust; t != nil {
 		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)
 		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)
@@ -233,6 +235,15 @@ func (p *problem) worth(r *Result) worth {
 	return w
 }
 
+// above writes an R-hat with the digits that tell it from the most that is good.
+func above(rhat float64) string {
+	for digits := 3; ; digits++ {
+		if s := strconv.FormatFloat(rhat, 'g', digits, 64); s != "1.01" || digits == 17 {
+			return s
+		}
+	}
+}
+
 // concludeFew says which params have too few effective draws.
 func (p *problem) concludeFew(r *Result, w *worth) {
 	if len(w.few) > 0 {
@@ -257,7 +268,7 @@ func (p *problem) concludeChains(r *Result) {
 			advice = "take the numbers of each mode (modes in the table), not those of all chains together, whose " +
 				"shares are an accident; a prior, or an order of the params, may say which mode is meant"
 		}
-		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(w.apart), w.worst, what, advice)
+		r.partial("R-hat of %s is up to %s (at most 1.01): %s; %s", several(w.apart), above(w.worst), what, advice)
 	} else if heavy > 1 {
 		r.notef("the posterior has %d modes, which chains jump between: see modes", heavy)
 	}

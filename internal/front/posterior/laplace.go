@@ -1,7 +1,6 @@
 package posterior
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -169,92 +168,31 @@ func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) er
 	if !(r.K <= draws.GoodK(total)) {
 		return nil // that is enough
 	}
-	return p.moved(ctx, r, drawn, slices.MaxFunc(parts, func(a, b normal) int {
-		return cmp.Compare(a.share, b.share)
-	}).scale)
-}
-
-// moved notes coordinates whose distribution changes where chains continue from some of the draws: the posterior itself
-// does not change under a chain. Weights do not see what no draw came to, as the arms of a curved posterior. scale is
-// the metric of the chains.
-func (p *problem) moved(ctx context.Context, r *Result, drawn [][]float64, scale []float64) error {
-	const many, warmup, further = 48, 12, 6
-	count := min(many, len(drawn))
-	if count < many {
-		return nil // too few to tell, as others say
-	}
-	ends, cost := make([][]float64, count), make([]int, count)
-	err := p.each(count, func(e *evaluator, i int) error {
-		before := e.n
-		defer func() { cost[i] = e.n - before }()
-		q := drawn[i*len(drawn)/count]
-		f := func(ctx context.Context, q, g []float64) (float64, error) { return e.density(ctx, q, g) }
-		chain, err := nuts.New(ctx, f, q, nuts.Options{
-			Seed: r.Settings.Seed ^ 0xd6e8feb86659fd93, Chain: i, Warmup: warmup, Depth: r.Settings.Depth,
-			Target: r.Settings.Target, Scale: scale,
-		})
-		if errors.Is(err, nuts.ErrStart) {
-			ends[i] = q
-			return nil
-		}
-		for range warmup + further {
-			if err != nil {
-				return err
-			}
-			var d nuts.Draw
-			if d, err = chain.Next(ctx); err == nil {
-				ends[i] = d.Q
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, n := range cost {
-		r.Gradients += n
-	}
-	for k := range p.coords {
-		begin, end := make([]float64, count), make([]float64, count)
-		for i, q := range ends {
-			begin[i], end[i] = drawn[i*len(drawn)/count][k], q[k]
-		}
-		if differ(begin, end) {
-			r.Moved = append(r.Moved, p.coords[k].name)
-		}
-	}
-	return nil
-}
-
-// differ reports whether two samples are not of one distribution, by their means and standard deviations: where these
-// are at least four standard errors apart, of independent normal samples.
-func differ(a, b []float64) bool {
-	const most = 4
-	x, y := [][]float64{a}, [][]float64{b}
-	sa, sb, n := draws.Sd(x), draws.Sd(y), float64(len(a))
-	if math.Abs(draws.Mean(x)-draws.Mean(y)) > float64(most*math.Sqrt((sa*sa+sb*sb)/n)) {
-		return true
-	}
-	return math.Abs(elem.Log(sb/sa)) > float64(most/math.Sqrt(n-1))
+	return p.moved(ctx, r, drawn)
 }
 
 // concludeApproximation says what draws of an approximation are worth.
 func (p *problem) concludeApproximation(r *Result) {
 	total := r.Draws()
+	if good := draws.GoodK(total); r.Evidence != nil && (!(r.K <= good) || len(r.Moved) > 0) {
+		r.Evidence.Error = nan // weights know nothing of what is missing
+	}
 	if good := draws.GoodK(total); !(r.K <= good) {
 		r.partial("Pareto's k is %.2g (at most %.2g): the posterior is not near the approximation, and weights do not "+
 			"mend that; draw by chains (--sample.method=nuts)", r.K, good)
 		return
 	}
 	if len(r.Moved) > 0 {
-		r.partial("chains that continue from some of the draws lead elsewhere, in %s: the posterior is wider than the "+
-			"approximation, as curved ones are; draw by chains (--sample.method=nuts)", several(r.Moved))
+		r.partial("chains that continue from some of the draws lead elsewhere, in %s: the posterior is not the "+
+			"approximation, as where it is curved, and what is missing counts for the evidence, too; "+
+			"draw by chains (--sample.method=nuts)", several(r.Moved))
 		return
 	}
 	w := p.worth(r)
 	if len(w.apart) > 0 {
-		r.partial("R-hat of %s is up to %.3g (at most 1.01): a few large weights rule the draws; draw more: "+
-			"--sample.draws=%d", several(w.apart), w.worst, 4*r.Settings.Draws)
+		r.partial("R-hat of %s is up to %s (at most 1.01): a few large weights rule the draws; draw more: "+
+			"--sample.draws=%d", several(w.apart),
+			above(w.worst), 4*r.Settings.Draws)
 	}
 	if p.concludeFew(r, &w); r.Status != "ok" {
 		return

@@ -205,10 +205,15 @@ func (p *problem) findModes(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
+	spent := 0
 	for _, c := range counts {
-		r.Gradients += c
+		spent += c
 	}
-	p.gather(r, found)
+	more, err := p.searchOn(ctx, r, found, spent)
+	if err != nil {
+		return err
+	}
+	r.Gradients += spent + more
 	return p.besides(ctx, r)
 }
 
@@ -220,7 +225,11 @@ func same(a, b *Mode) bool {
 
 // gather lists the modes that searches found, each once.
 func (p *problem) gather(r *Result, found []*Mode) {
-	var modes []*Mode
+	p.list(r, joined(nil, found, 0))
+}
+
+// joined adds what searches found to modes. Of a known mode, the place that is found is taken where it is higher.
+func joined(modes, found []*Mode, higher float64) []*Mode {
 	for _, m := range found {
 		if m == nil {
 			continue
@@ -232,11 +241,16 @@ func (p *problem) gather(r *Result, found []*Mode) {
 		}
 		o := modes[at]
 		times := o.Found + m.Found
-		if m.LogP > o.LogP {
+		if m.LogP > o.LogP+higher {
 			modes[at] = m
 		}
 		modes[at].Found = times
 	}
+	return modes
+}
+
+// list makes modes those of the result, by their mass.
+func (p *problem) list(r *Result, modes []*Mode) {
 	slices.SortStableFunc(modes, func(a, b *Mode) int {
 		switch {
 		case a.mass() > b.mass():

@@ -62,6 +62,7 @@ type Result struct {
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
+	unseen      unseen
 }
 
 // Param is a number that was drawn.

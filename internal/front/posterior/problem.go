@@ -29,6 +29,7 @@ type problem struct {
 	paths       []path   // that searches of Pathfinder found
 	random      *effects // that are drawn, behind the coordinates; nil for none
 	rtol        float64
+	further     bool // searches may go on: see searchOn
 }
 
 // coordinate is one number that is drawn, and how it lies among all real numbers.
@@ -112,7 +113,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	}
 	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints()}
 	if p.settings.Starts == 0 {
-		p.settings.Starts = 2 * s.Chains
+		p.settings.Starts, p.further = 2*s.Chains, s.Random != "draw"
 		if s.Random == "draw" { // searches integrate, which takes long
 			p.settings.Starts = 2
 		}

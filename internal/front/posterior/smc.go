@@ -274,8 +274,8 @@ func (p *problem) concludePopulations(r *Result) {
 	more := fmt.Sprintf("--sample.draws=%d", 4*s.Draws)
 	w := p.worth(r)
 	if len(w.apart) > 0 {
-		r.partial("R-hat of %s is up to %.3g (at most 1.01): populations do not agree, as where parts of the "+
-			"posterior have few particles on the way; take more of them: %s", several(w.apart), w.worst, more)
+		r.partial("R-hat of %s is up to %s (at most 1.01): populations do not agree, as where parts of the "+
+			"posterior have few particles on the way; take more of them: %s", several(w.apart), above(w.worst), more)
 	}
 	p.concludeFew(r, &w)
 	if s.Chains < 2 {
