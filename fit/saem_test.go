@@ -12,8 +12,8 @@ import (
 
 var wholeSAEM = flag.Bool("saem", false, "also fit theophylline by saem in TestSAEM")
 
-// approached makes the stochastic part of a search alone.
-func approached(t *testing.T, m *odes.Model, workers int, settings []odes.Setting, set ...odes.Assignment) (
+// begun is the stochastic part of a search before its first iteration.
+func begun(t *testing.T, m *odes.Model, workers int, settings []odes.Setting, set ...odes.Assignment) (
 	*problem, *approximation,
 ) {
 	t.Helper()
@@ -31,6 +31,15 @@ func approached(t *testing.T, m *odes.Model, workers int, settings []odes.Settin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p, s
+}
+
+// approached makes the stochastic part of a search alone.
+func approached(t *testing.T, m *odes.Model, workers int, settings []odes.Setting, set ...odes.Assignment) (
+	*problem, *approximation,
+) {
+	t.Helper()
+	p, s := begun(t, m, workers, settings, set...)
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -88,20 +97,7 @@ func TestSAEMKinds(t *testing.T) {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	settings := []odes.Setting{{Key: "solver.marginal", Value: "agq(n = 3)"}}
-	p, err := newProblem(populationModel(t, blockText), Options{Options: odes.Options{
-		Settings: append(settings, odes.Setting{Key: "fit.algorithm", Value: saem}),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := p.borrow()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := stochastic{p}.begin(t.Context(), e, 0, p.start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, s := begun(t, populationModel(t, blockText), 0, settings)
 	if want := []kind{ofCentre, ofCentre, ofOthers, ofSpread, ofSpread, ofSpread}; !slices.Equal(s.kinds, want) {
 		t.Errorf("kinds %v, not %v", s.kinds, want)
 	}
