@@ -11,7 +11,11 @@
 // All of it comes from the run up to now, so it is the same whether a run is made alone or beside others.
 package sizes
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/base/simd"
+)
 
 const (
 	// Part is the share of an absolute tolerance in what the relative one allows at the largest size.
@@ -43,14 +47,19 @@ type Tolerances struct {
 	per    []float64 // [N] tolerance over size; 0 for those that are given
 	base   []float64 // [N] of the young: what they would have without anything that stands in
 	groups []int32   // [N] numbers of the arrays that states are elements of; nil where each stands alone
-	most   []float64 // [arrays] the largest tolerances of elements that have sizes
+	runs   []run     // of states that follow each other in one array; empty where groups is nil
+	most   []float64 // [arrays] the largest tolerances that elements have had
+	wanted []bool    // [arrays] some element is young
+	asked  int       // how many were young when wanted was made
 	since  float64   // when something last happened at a time
 	span   float64   // that was last looked ahead
 	tried  int       // rejected steps since the run got past the end of such a step
 	end    float64   // of the first of them
 	z, k   []float64 // [N], [N+Q] work space
-	now    []float64 // [N]
-	tau    []float64 // [N] the time that a young state takes
+	// allowed [N] is what the last values that Grown took in would have alone.
+	allowed []float64
+	now     []float64 // [N]
+	tau     []float64 // [N] the time that a young state takes
 }
 
 // New returns the tolerances of n states and q quadratures, for relative tolerances rtol, or rtols[n]. Those of given,
@@ -72,9 +81,11 @@ func New(n, q int, rtol float64, rtols, given []float64, groups []int32) *Tolera
 		arrays = max(arrays, int(g)+1)
 	}
 	if arrays < n && groups != nil {
-		s.groups, s.most = groups, make([]float64, arrays)
+		s.groups, s.runs = groups, runsOf(groups)
+		s.most, s.wanted = make([]float64, arrays), make([]bool, arrays)
 	}
 	s.z, s.now, s.tau, s.k = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n+q)
+	s.allowed = make([]float64, n)
 	s.Reset()
 	return s
 }
@@ -84,7 +95,8 @@ func (s *Tolerances) Per() []float64 { return s.per }
 
 // Reset forgets the run before.
 func (s *Tolerances) Reset() {
-	s.Young, s.Changed, s.tried = s.Young[:0], true, 0
+	s.Young, s.Changed, s.tried, s.asked = s.Young[:0], true, 0, 0
+	clear(s.most)
 	for i := range s.Abs {
 		if s.given != nil && s.given[i] >= 0 {
 			s.Abs[i] = s.given[i]
@@ -97,11 +109,31 @@ func (s *Tolerances) Reset() {
 
 // Grown makes abs[n] what follows from new values y[n] of states that have sizes.
 func (s *Tolerances) Grown(y []float64) {
-	abs, per := s.Abs, s.per[:len(s.Abs)]
-	for i, v := range y[:len(abs)] {
-		if x := math.Abs(float64(per[i] * v)); x > abs[i] {
-			abs[i] = x
+	s.allow(y)
+	if abs := s.Abs; len(abs) >= wide {
+		simd.Binary(simd.Max, abs, abs, s.allowed)
+	} else {
+		for i, x := range s.allowed {
+			if x > abs[i] {
+				abs[i] = x
+			}
 		}
+	}
+}
+
+// wide is from how many states on whole vectors take less time than a loop.
+const wide = 16
+
+// allow has allowed be the tolerances that the values y[n] would have alone.
+func (s *Tolerances) allow(y []float64) {
+	to, per := s.allowed, s.per[:len(s.allowed)]
+	if len(to) >= wide {
+		simd.Binary(simd.Mul, to, per, y[:len(to)])
+		simd.Unary(simd.Abs, to, to)
+		return
+	}
+	for i, v := range y[:len(to)] {
+		to[i] = math.Abs(float64(per[i] * v))
 	}
 }
 
@@ -113,7 +145,7 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 	rate, empty := 0.0, false
 	for _, i := range s.Young {
 		empty = empty || y[i] == 0
-		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y[i])))
+		s.base[i] = max(s.base[i], s.allowed[i])
 		s.Abs[i] = max(s.base[i], s.Abs[i])
 	}
 	for i, v := range y {
@@ -121,7 +153,7 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 			rate = max(rate, math.Abs(k[i]/v))
 		}
 	}
-	if !s.alike(y) || !empty || rates == nil {
+	if !s.alike() || !empty || rates == nil {
 		return 0
 	}
 	span, way := min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit)
@@ -129,20 +161,65 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 }
 
 // alike gives the young the largest tolerance of the elements of their arrays. It reports whether some stand alone.
-func (s *Tolerances) alike(y []float64) (alone bool) {
+func (s *Tolerances) alike() (alone bool) {
 	if s.groups == nil {
 		return len(s.Young) > 0
 	}
-	clear(s.most)
-	for i, g := range s.groups {
-		s.most[g] = max(s.most[g], math.Abs(float64(s.per[i]*y[i])), s.base[i])
+	if s.asked != len(s.Young) { // they only ever become fewer
+		s.asked = len(s.Young)
+		clear(s.wanted)
+		for _, i := range s.Young {
+			s.wanted[s.groups[i]] = true
+		}
 	}
-	for _, i := range s.Young {
-		most := s.most[s.groups[i]]
-		s.Abs[i] = max(s.Abs[i], most)
-		alone = alone || most <= Least
+	grown := false
+	for _, r := range s.runs {
+		if s.wanted[r.group] {
+			was := s.most[r.group]
+			s.most[r.group] = largest(was, s.allowed[r.from:r.to], s.base[r.from:r.to])
+			grown = grown || s.most[r.group] > was
+		}
+	}
+	if grown {
+		for _, i := range s.Young {
+			s.Abs[i] = max(s.Abs[i], s.most[s.groups[i]])
+		}
+	}
+	for g, wanted := range s.wanted {
+		alone = alone || wanted && s.most[g] <= Least
 	}
 	return alone
+}
+
+// run is states that follow each other in one array.
+type run struct {
+	group    int32
+	from, to int
+}
+
+func runsOf(groups []int32) (runs []run) {
+	for i, g := range groups {
+		if n := len(runs); n > 0 && runs[n-1].group == g {
+			runs[n-1].to = i + 1
+		} else {
+			runs = append(runs, run{g, i, i + 1})
+		}
+	}
+	return runs
+}
+
+// largest returns the largest of most, x and y, which have one length.
+func largest(most float64, x, y []float64) float64 {
+	y = y[:len(x)]
+	for i, v := range x {
+		if v > most {
+			most = v
+		}
+		if y[i] > most {
+			most = y[i]
+		}
+	}
+	return most
 }
 
 // ahead has what the other states make of the young in a span stand in for their sizes. Each sweep reaches one link
@@ -209,9 +286,10 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates
 	if t0 == s.since {
 		growth = 2
 	}
+	s.Grown(y1)
 	keep := s.Young[:0]
 	for _, i := range s.Young {
-		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y1[i])))
+		s.base[i] = max(s.base[i], s.allowed[i])
 		if y1[i] != 0 && math.Abs(y1[i]) <= float64(growth*math.Abs(y0[i])) {
 			s.Abs[i] = s.base[i]
 			continue
@@ -220,9 +298,8 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates
 		s.Abs[i] = max(s.Abs[i], s.base[i])
 	}
 	s.Young = keep
-	s.Grown(y1)
 	span := float64(again * math.Abs(t1-s.since))
-	if len(s.Young) == 0 || !s.alike(y1) || rates == nil || span < float64(2*s.span) {
+	if len(s.Young) == 0 || !s.alike() || rates == nil || span < float64(2*s.span) {
 		return 0
 	}
 	return s.ahead(t1, false, span, math.Copysign(1, t1-t0), y1, rates)

@@ -144,6 +144,7 @@ type kinkTape struct {
 	same  bool                        // sides have what follows from params alone
 	count []int                       // how many numbers nudge moves before each input
 	here  []float64                   // distances from kinks
+	there [2][]float64                // and, as bent looks, those of two of the sides
 	ops   []tape.Value
 	clock map[tape.Value]bool
 	still map[tape.Value]bool

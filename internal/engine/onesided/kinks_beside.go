@@ -216,9 +216,9 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) b
 	}
 	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
 	for way := range kt.sides {
-		var side [2][]float64
+		side := &kt.there
 		for j, beside := range kt.sides[way] {
-			side[j] = beside.Bends(v, min(near, tape.Rounding), nil)
+			side[j] = beside.Bends(v, min(near, tape.Rounding), side[j][:0])
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]

@@ -213,33 +213,55 @@ func (k *Kinks) passing(i int, at *vec.Values) bool {
 	return k.peek(&later)[i] != here
 }
 
-// due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
-func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
-	c := k.model.Compiled
-	body := c.Affects[m.Firing.Event]
-	if body == nil || c.Instants == nil {
-		return nil
+// put is an instant whose time the body of an event assigns, and what that follows from.
+type put struct {
+	instant int
+	from    []tapec.Name
+}
+
+// puts lists the instants of events that the body of an event puts somewhere.
+func (k *Kinks) puts(event int) []put {
+	if list, known := k.memo.puts[event]; known {
+		return list
 	}
+	c := k.model.Compiled
+	body, list := c.Affects[event], []put(nil)
 	for i, in := range c.InstantList {
-		if in.Kind != tapec.Fire && in.Kind != tapec.Every || in.Pending {
+		if body == nil || in.Kind != tapec.Fire && in.Kind != tapec.Every || in.Pending {
 			continue
 		}
 		names := k.model.InstantInputs(i)
-		if !slices.ContainsFunc(names, func(n tapec.Name) bool {
+		if slices.ContainsFunc(names, func(n tapec.Name) bool {
 			_, assigned := body.Output(n.String())
 			return assigned
 		}) {
-			continue
+			list = append(list, put{i, names})
 		}
-		if k.times == nil {
-			k.times = tape.NewEvaluator[float64](c.Instants)
-		}
-		k.model.Load(c.Instants, k.times, &vec.Values{
-			vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
-		})
-		k.times.Run()
-		times := k.times.Output(tapec.Times.Name().String())
-		at := times[i]
+	}
+	if k.memo.puts == nil {
+		k.memo.puts = make(map[int][]put)
+	}
+	k.memo.puts[event] = list
+	return list
+}
+
+// due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
+func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
+	list := k.puts(m.Firing.Event)
+	if len(list) == 0 {
+		return nil
+	}
+	c := k.model.Compiled
+	if k.times == nil {
+		k.times = tape.NewEvaluator[float64](c.Instants)
+	}
+	k.model.Load(c.Instants, k.times, &vec.Values{
+		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+	})
+	k.times.Run()
+	times := k.times.Output(tapec.Times.Name().String())
+	for _, p := range list {
+		in, at := c.InstantList[p.instant], times[p.instant]
 		if in.Period >= 0 {
 			nth := max(math.RoundToEven((m.T-at)/times[in.Period]), 0)
 			if at = math.FMA(nth, times[in.Period], at); in.Count >= 0 && nth >= times[in.Count] {
@@ -247,7 +269,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 			}
 		}
 		if math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T)) {
-			kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}}
+			kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: p.from, margins: []int{p.instant}}
 			kink.Into.events = []int{in.Event}
 			found = append(found, kink)
 		}

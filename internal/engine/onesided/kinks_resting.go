@@ -186,6 +186,7 @@ func (k *Kinks) sizes(at *vec.Values) (here, moved []float64) {
 type memo struct {
 	reached map[int]bool     // what reachesAny has found, by events
 	reads   map[int][]string // the inputs of the margins of guards, where reaches has asked for them
+	puts    map[int][]put    // the instants that bodies put somewhere, by events, where due has asked for them
 }
 
 // matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
