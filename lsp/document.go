@@ -45,13 +45,18 @@ const most = 2 << 20
 func (d *document) tooLong() bool { return len(d.text.s) > most }
 
 // syntax returns what follows from the text of d.
-func (d *document) syntax() *parsed {
+func (d *document) syntax() *parsed { return d.parse(context.Background()) }
+
+// parse is syntax, or nil where ctx ends before.
+func (d *document) parse(ctx context.Context) *parsed {
 	if d.parsed == nil {
 		name := "untitled.ode"
 		if d.path != "" {
 			name = path.Base(d.path)
 		}
 		var l diag.List
+		l.While(ctx.Done())
+		defer diag.Leave()
 		tree := parser.Parse(source.NewFile(name, d.text.s), &l)
 		d.parsed = &parsed{tree: tree, found: l.All(), index: newIndex(tree)}
 	}
@@ -70,7 +75,10 @@ func (s *Server) check(ctx context.Context, d *document) bool {
 		}}}, nil, false, nil
 		return true
 	}
-	p := d.syntax()
+	p := d.parse(ctx)
+	if p == nil {
+		return false
+	}
 	files := s.folder(ctx, d)
 	found, err := compile.Examine(ctx, p.tree, p.found, len(d.text.s) <= largest, files)
 	if err != nil {
