@@ -47,8 +47,9 @@ func bends(t *Tape, values [][]float64, v Value, near float64, to []float64) []f
 	switch in.Op {
 	case Min, Max, Less, LessEq:
 		b, other := values[in.Args[1]], t.Shape(in.Args[1])
+		atA, atB := spread(in.Shape, shape), spread(in.Shape, other)
 		for i := range y {
-			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
+			x, z := a[atA.of(i)], b[atB.of(i)]
 			off := math.Abs(x - z)
 			if x == z || off <= float64(near*max(math.Abs(x), math.Abs(z))) { // both may be infinite
 				off = 0
@@ -80,6 +81,29 @@ func bends(t *Tape, values [][]float64, v Value, near float64, to []float64) []f
 		return bendsOfAxes(y, a, shape, in.Attr.Axes, to)
 	}
 	return append(to, y...)
+}
+
+// spreading finds the elements of an operand that those of a result are made of.
+type spreading struct {
+	by       int // of the index, where it tells
+	from, to Shape
+}
+
+func spread(to, from Shape) spreading {
+	switch from.Size() {
+	case 1:
+		return spreading{by: 0}
+	case to.Size():
+		return spreading{by: 1}
+	}
+	return spreading{by: -1, from: from, to: to}
+}
+
+func (s *spreading) of(i int) int {
+	if s.by < 0 {
+		return broadcastIndex(s.to, s.from, i)
+	}
+	return s.by * i
 }
 
 // toLevel returns how far x is from where the op that rounds it jumps.
