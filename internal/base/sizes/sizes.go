@@ -142,19 +142,20 @@ func (s *Tolerances) allow(y []float64) {
 func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rates) (evals int) {
 	s.since, s.span, s.tried, s.Changed = t, 0, 0, true
 	s.Grown(y)
-	rate, empty := 0.0, false
+	empty := false
 	for _, i := range s.Young {
 		empty = empty || y[i] == 0
 		s.base[i] = max(s.base[i], s.allowed[i])
 		s.Abs[i] = max(s.base[i], s.Abs[i])
 	}
+	if !s.alike() || !empty || rates == nil {
+		return 0
+	}
+	rate := 0.0
 	for i, v := range y {
 		if v != 0 {
 			rate = max(rate, math.Abs(k[i]/v))
 		}
-	}
-	if !s.alike() || !empty || rates == nil {
-		return 0
 	}
 	span, way := min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit)
 	return s.ahead(t+float64(span*way), true, span, way, y, rates) // what begins to grow may have no rate yet
