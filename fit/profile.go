@@ -638,7 +638,11 @@ func (f *follower) certain(ctx context.Context, q *place) bool {
 func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at float64) (optim.Result, bool) {
 	b := p.bounds()
 	b.Lo[j], b.Hi[j] = at, at
-	r, err := p.minimise(ctx, e, x, b)
+	search := p.minimise
+	if p.kinks { // a profile needs the minima themselves, whatever the fit searched with
+		search = p.acrossFolds
+	}
+	r, err := search(ctx, e, x, b)
 	return r, err == nil && r.X != nil && r.Value-r.Value == 0
 }
 
