@@ -638,11 +638,13 @@ func (f *follower) certain(ctx context.Context, q *place) bool {
 func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at float64) (optim.Result, bool) {
 	b := p.bounds()
 	b.Lo[j], b.Hi[j] = at, at
-	search := p.minimise
+	var r optim.Result
+	var err error
 	if p.kinks { // a profile needs the minima themselves, whatever the fit searched with
-		search = p.acrossFolds
+		r, err = e.acrossFolds(ctx, x, b)
+	} else {
+		r, err = p.minimise(ctx, e, x, b)
 	}
-	r, err := search(ctx, e, x, b)
 	return r, err == nil && r.X != nil && r.Value-r.Value == 0
 }
 

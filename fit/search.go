@@ -287,7 +287,7 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 	o.Progress = e.iterated(nil)
 	switch {
 	case p.kinks && p.algorithm != "lbfgsb":
-		return p.acrossFolds(ctx, e, x, b)
+		return e.acrossFolds(ctx, x, b)
 	case p.algorithm == "least_squares":
 		q := e.leastSquares()
 		q.Bounds = b
@@ -304,8 +304,8 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 }
 
 // acrossFolds is the search for objectives with absolute values.
-func (p *problem) acrossFolds(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
-	o := p.searchOptions(x)
+func (e *evaluator) acrossFolds(ctx context.Context, x []float64, b optim.Bounds) (optim.Result, error) {
+	o := e.p.searchOptions(x)
 	o.Progress = e.iterated(nil)
 	q := e.folded()
 	q.Bounds = b
