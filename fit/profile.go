@@ -641,7 +641,8 @@ func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at
 	var r optim.Result
 	var err error
 	if p.kinks { // a profile needs the minima themselves, whatever the fit searched with
-		r, err = e.acrossFolds(ctx, x, b)
+		across := func() (optim.Result, error) { return e.acrossFolds(ctx, x, b) }
+		r, err = p.confirmed(ctx, e, true, across)
 	} else {
 		r, err = p.minimise(ctx, e, x, b)
 	}
