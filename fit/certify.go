@@ -86,7 +86,8 @@ func (p judge) kinked(ctx context.Context, e *evaluator, x []float64, control st
 	if err != nil || e.smaller != nil {
 		return s, err
 	}
-	e.smaller = []odes.Setting{{Key: "solver.rtol", Value: diag.Number(max(s.Settings.RTol*part, least))}}
+	rtol := min(s.Settings.RTol, max(s.Settings.RTol*part, least))
+	e.smaller = []odes.Setting{{Key: "solver.rtol", Value: diag.Number(rtol)}}
 	if !s.Settings.Sized {
 		e.smaller = append(e.smaller, odes.Setting{Key: "solver.atol", Value: diag.Number(s.Settings.ATol * part)})
 	}
