@@ -46,7 +46,8 @@ type certificate struct {
 	KKT
 	problem    *certify.Problem
 	found      certify.Certificate
-	gain       float64   // of the objective
+	gain       float64 // of the objective
+	value      odes.Value
 	squares    []float64 // the curvature that squares have; nil where there are none
 	sound      bool      // all numbers of the runs are
 	farStart   bool      // the start was so far away that gains are not a part of what the search has gained
@@ -59,8 +60,10 @@ type certificate struct {
 type judge struct{ *problem }
 
 // fresh runs the model as results are made, with derivatives of the objective and the constraints and their errors.
-// These are under control as the settings say, or as control does.
-func (p judge) fresh(ctx context.Context, x []float64, control string) (*odes.Sensitivities, error) {
+// These are under control as the settings say, or as control does. More are settings of its own.
+func (p judge) fresh(
+	ctx context.Context, x []float64, control string, more ...odes.Setting,
+) (*odes.Sensitivities, error) {
 	o := p.checkedAt(x)
 	o.Wrt = p.names
 	if control != "" {
@@ -70,7 +73,25 @@ func (p judge) fresh(ctx context.Context, x []float64, control string) (*odes.Se
 		o.Of = append(slices.Clone(o.Of), c.Name)
 	}
 	o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "on"})
+	o.Settings = append(o.Settings, more...)
 	return p.model.Sensitivities(ctx, o)
+}
+
+// kinked is fresh for an objective with absolute values. A kink is where a residual vanishes, so that errors of the run
+// move it: what could be gained at the right place is of first order in them. So these runs have a hundredth of the
+// tolerances of searches.
+func (p judge) kinked(ctx context.Context, e *evaluator, x []float64, control string) (*odes.Sensitivities, error) {
+	const part, least = 1e-2, 1e-13
+	s, err := p.fresh(ctx, x, control, e.smaller...)
+	if err != nil || e.smaller != nil {
+		return s, err
+	}
+	rtol := min(s.Settings.RTol, max(s.Settings.RTol*part, least))
+	e.smaller = []odes.Setting{{Key: "solver.rtol", Value: diag.Number(rtol)}}
+	if !s.Settings.Sized {
+		e.smaller = append(e.smaller, odes.Setting{Key: "solver.atol", Value: diag.Number(s.Settings.ATol * part)})
+	}
+	return p.fresh(ctx, x, control, e.smaller...)
 }
 
 // uncertified is the certificate of a point that nobody has looked at.
@@ -110,7 +131,13 @@ func (c *certificate) blur() float64 { return c.problem.Noise / c.problem.Size }
 
 // certified is certify by runs with that control of errors.
 func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
-	s, err := p.fresh(ctx, m.x, control)
+	var s *odes.Sensitivities
+	var err error
+	if p.kinks {
+		s, err = p.kinked(ctx, e, m.x, control)
+	} else {
+		s, err = p.fresh(ctx, m.x, control)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +158,13 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	}
 	var squares []float64
 	q := e.folded()
+	if p.kinks {
+		exact, err := e.exactly()
+		if err != nil {
+			return nil, err
+		}
+		q = exact.folded()
+	}
 	c.Near = func(x []float64) (*certify.Point, error) {
 		to, _, err := nearby(ctx, q, x, p.squares)
 		return to, err
@@ -172,7 +206,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		c.Size = p.extent(ctx, e, c)
 	}
 	c.Noise = s.Values[0].Error
-	out := &certificate{problem: c, found: c.Minimum(), squares: squares}
+	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], squares: squares}
 	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
 	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
 	out.gain = out.Stationarity * c.Size
@@ -186,6 +220,28 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		out.infeasible = c.Infeasible()
 	}
 	return out, nil
+}
+
+// tell makes the value of the certificate that of the result, where it is known to be nearer: where errors decide, runs
+// of certificates have smaller ones, and what they certify has their value.
+func (c *certificate) tell(out *Result) {
+	o := &out.Objective
+	if !c.known() || out.Population != nil || !(o.Error > float64(mostNoise*c.problem.Size)) ||
+		!(c.value.Error < o.Error) {
+		return
+	}
+	by := c.value.Value - o.Value
+	if math.Abs(out.NLL-o.Value) <= float64(1e-9*math.Abs(o.Value)) { // the objective is the likelihood alone
+		out.NLL += by
+		out.AIC += float64(2 * by)
+		out.BIC += float64(2 * by)
+	}
+	o.Value, o.Error, o.Trust = c.value.Value, c.value.Error, c.value.Trust
+	for i := range out.Clusters {
+		if out.Clusters[i].Best == 0 {
+			out.Clusters[i].Value = o.Value
+		}
+	}
 }
 
 // exactness returns the violation that a certificate allows: what constraints can be computed to, if that is more.

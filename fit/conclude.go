@@ -162,6 +162,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	}
 	p.remarks(m, c, out)
 	p.vague(m, out)
+	c.tell(out)
 	return better, nil
 }
 

@@ -638,7 +638,14 @@ func (f *follower) certain(ctx context.Context, q *place) bool {
 func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at float64) (optim.Result, bool) {
 	b := p.bounds()
 	b.Lo[j], b.Hi[j] = at, at
-	r, err := p.minimise(ctx, e, x, b)
+	var r optim.Result
+	var err error
+	if p.kinks { // a profile needs the minima themselves, whatever the fit searched with
+		across := func() (optim.Result, error) { return e.acrossFolds(ctx, x, b) }
+		r, err = p.confirmed(ctx, e, true, across)
+	} else {
+		r, err = p.minimise(ctx, e, x, b)
+	}
 	return r, err == nil && r.X != nil && r.Value-r.Value == 0
 }
 

@@ -15,7 +15,7 @@ func (p judge) refined(
 	at, from := m, c
 	for range steps {
 		step := from.found.Step
-		if step == nil || from.violated || len(p.constraints) > 0 || ctx.Err() != nil {
+		if step == nil || from.violated || len(p.constraints) > 0 && !p.kinks || ctx.Err() != nil {
 			break
 		}
 		next := &minimum{x: slices.Clone(at.x), factor: 1}

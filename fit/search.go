@@ -287,9 +287,7 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 	o.Progress = e.iterated(nil)
 	switch {
 	case p.kinks && p.algorithm != "lbfgsb":
-		q := e.folded()
-		q.Bounds = b
-		return optim.Folded(ctx, q, x, o)
+		return e.acrossFolds(ctx, x, b)
 	case p.algorithm == "least_squares":
 		q := e.leastSquares()
 		q.Bounds = b
@@ -303,6 +301,15 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 	q.Bounds = b
 	o.FirstOrder = p.algorithm == "lbfgsb"
 	return optim.Minimize(ctx, q, x, o)
+}
+
+// acrossFolds is the search for objectives with absolute values.
+func (e *evaluator) acrossFolds(ctx context.Context, x []float64, b optim.Bounds) (optim.Result, error) {
+	o := e.p.searchOptions(x)
+	o.Progress = e.iterated(nil)
+	q := e.folded()
+	q.Bounds = b
+	return optim.Folded(ctx, q, x, o)
 }
 
 // points returns where searches start: the first from the values in the model, the others drawn.
