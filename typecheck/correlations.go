@@ -13,6 +13,18 @@ func (p *prior) ofCorrelations() bool {
 	return is && isName(call.Fun, "lkj") && len(shape) == 2 && shape[0] == shape[1]
 }
 
+// matrixPrior checks the prior of the correlations of a matrix.
+func (c *checker) matrixPrior(p *prior) {
+	if isBad(correlations(c, p)) {
+		return
+	}
+	if n, ok := c.priorNumbers(p, false); ok {
+		values, _ := c.static(p.sym.Value, nil)
+		n.draw.Blocks, _ = terms.Blocks(values, p.sym.Type.Shape[0])
+		c.model.Matrices = append(c.model.Matrices, n.draw)
+	}
+}
+
 // correlations returns the negative logarithm of the prior of those of a matrix, which knows which of them are zero.
 func correlations(c *checker, p *prior) model.Expr {
 	at := p.dist.Pos()

@@ -58,7 +58,7 @@ func (c *checker) logPrior(e *ast.Call) model.Expr {
 func (c *checker) checkPriors() {
 	for i := range c.priors {
 		if c.priors[i].ofCorrelations() {
-			correlations(c, &c.priors[i])
+			c.matrixPrior(&c.priors[i])
 			continue
 		}
 		if n, ok := c.priorNumbers(&c.priors[i], false); ok {

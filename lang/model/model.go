@@ -552,6 +552,9 @@ type Draw struct {
 	// first element.
 	Numbers func(value func(name string) []float64) [][]float64
 	Of      []string
+	// Blocks are the rows of the blocks of a matrix of covariances whose correlations are drawn; nil for what is drawn
+	// number by number.
+	Blocks [][]int
 }
 
 // Setting is a key and its value.
