@@ -195,7 +195,7 @@ objective L = nll()
 			}
 			held := fitted(fmt.Sprintf("param u = %g in [0.01, 9], v = %g in [0.01, 9], w = %g in [0.01, 9]\n"+
 				"const r = %.17g\nparam p = 0 in [-9, 9], q = 0 in [-9, 9]\nlet n = sqrt(1 + p^2 + q^2)\n"+
-				"let a = %s, b = %s, c = %s", c.SD[0], c.SD[1], c.SD[2], end, r[1], r[2], r[3]),
+				"let a = %s\nlet b = %s\nlet c = %s", c.SD[0], c.SD[1], c.SD[2], end, r[1], r[2], r[3]),
 				"[[u^2, a*u*v, b*u*w], [a*u*v, v^2, c*v*w], [b*u*w, c*v*w, w^2]]", "none")
 			if rise := held.NLL - block.NLL; !(math.Abs(rise-half) <= 1e-3) {
 				t.Errorf("at the end %g of correlation %v the profile has risen by %.8g", end, pair, rise)

@@ -151,9 +151,10 @@ type Symbol struct {
 	Control bool
 	Random  bool // a param is a random effect
 	// Lo and Hi bound a param (±Inf when not written). Least and Most do where they read params: each is a number that
-	// a run has from its start.
+	// a run has from its start. Bounded tells that they are written, be it as [-inf, inf].
 	Lo, Hi      float64
 	Least, Most Expr
+	Bounded     bool
 }
 
 // Index is a loop variable. It takes Count values Lo, Lo+Step, …, and is an axis of length Count

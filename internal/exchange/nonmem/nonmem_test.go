@@ -235,8 +235,13 @@ func TestForms(t *testing.T) {
 				t.Errorf("%s: %q in\n%s", c.what, not, out.Text())
 			}
 		}
-		if _, err := odes.Parse("run.ode", out.Text(), odes.ParseOptions{Files: beside(rows)}); err != nil {
+		m, err := odes.Parse("run.ode", out.Text(), odes.ParseOptions{Files: beside(rows)})
+		if err != nil {
 			t.Errorf("%s: %v, of\n%s", c.what, err, out.Text())
+			continue
+		}
+		if s, err := m.FitSettings(odes.Options{}); err != nil || len(s.Over) != strings.Count(out.Text(), "  in [") {
+			t.Errorf("%s: %v is searched for, %v, of\n%s", c.what, s.Over, err, out.Text())
 		}
 	}
 }
@@ -313,7 +318,7 @@ func TestTables(t *testing.T) {
 			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n1,2,8,0\n2,0,.,50\n2,2,3,0\n", "time = [0, 1]", "csv",
 		},
 		{
-			"rows that are kept", "IGNORE=@ ACCEPT=(ID.EQ.2)", "ID TIME DV AMT",
+			"rows that are kept", "IGNORE=@ ACCEPT (ID.EQ.2)", "ID TIME DV AMT",
 			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n2,0,.,50\n2,2,3,0\n", "AMT = [50, 0]", "csv",
 		},
 		{
