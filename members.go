@@ -157,7 +157,7 @@ func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool)
 func (m *Model) Priors() []Draw { return drawsOf(m.engine.Checked.Priors) }
 
 // MatrixPriors returns the priors of the correlations of matrices of covariances, lkj(eta).
-func (m *Model) MatrixPriors() []Draw { return drawsOf(m.engine.Checked.Matrices) }
+func MatrixPriors(m *Model) []Draw { return drawsOf(m.engine.Checked.Matrices) }
 
 func drawsOf(list []model.Draw) (out []Draw) {
 	for _, d := range list {

@@ -161,7 +161,7 @@ func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
 	if l.Err() != nil {
 		return m, nil
 	}
-	whole, rest, is, err := m.WithRest(s.Objective)
+	whole, rest, is, err := WithRest(m, s.Objective)
 	if err != nil {
 		return m, err
 	}
@@ -176,7 +176,7 @@ func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
 
 // WithRest returns a model that has, beside an objective, another one that is what it adds to nll(): -log_prior(). rest
 // is its name, "" where the objective is nll() and nothing is left. is tells that the objective is one of the two.
-func (m *Model) WithRest(objective string) (whole *Model, rest string, is bool, err error) {
+func WithRest(m *Model, objective string) (whole *Model, rest string, is bool, err error) {
 	if is, err = written(m, objective, "nll()"); is || err != nil {
 		return m, "", is, err
 	}

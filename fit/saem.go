@@ -67,7 +67,7 @@ func exactly(m *odes.Model, s *odes.FitSettings, opts *Options) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	if _, _, is, err := m.WithRest(s.Objective); err != nil || !is {
+	if _, _, is, err := odes.WithRest(m, s.Objective); err != nil || !is {
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem is for objectives that are nll(), or nll() - "+
 			"log_prior(), and %s is written otherwise: use another algorithm", s.Objective)
 		return cmp.Or(err, l.Err())
@@ -133,7 +133,7 @@ func (p stochastic) begin(ctx context.Context, e *evaluator, number int, x []flo
 		}
 		s.workers = append(s.workers, j)
 	}
-	whole, rest, _, err := p.model.WithRest(p.settings.Objective)
+	whole, rest, _, err := odes.WithRest(p.model, p.settings.Objective)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // readPriors lists what is drawn: params with priors that the options do not set.
 func (j *job) readPriors() error {
-	waiting := slices.Concat(j.model.Priors(), j.model.MatrixPriors())
+	waiting := slices.Concat(j.model.Priors(), odes.MatrixPriors(j.model))
 	if len(waiting) == 0 {
 		return errors.New("there is nothing to draw by --prior: no param has a prior; write param k = 1 ~ " +
 			"lognormal(0, 1)")
@@ -129,7 +129,7 @@ func (j *job) matrix(d *odes.Draw, each []odes.Draw, now []float64, replicate in
 // Priors draws all params with priors n times, as replicates with --prior have them; none where there is no prior. What
 // a prior gives that is too large for a number, as heavy tails may, is left out.
 func Priors(m *odes.Model, opts odes.Options, n int, seed uint64) (list [][]Param, err error) {
-	if len(m.Priors())+len(m.MatrixPriors()) == 0 {
+	if len(m.Priors())+len(odes.MatrixPriors(m)) == 0 {
 		return nil, nil
 	}
 	j := &job{model: m, opts: opts, settings: keys.Simulate{Seed: seed}}

@@ -2,8 +2,8 @@ package sample
 
 import "math"
 
-// Correlations returns a matrix of correlations, [n][n], whose density is proportional to det(R)^(eta - 1), from numbers
-// between 0 and 1, one for each element below the diagonal. Along a vine of the rows partial correlations are
+// Correlations returns a matrix of correlations, [n][n], whose density is proportional to det(R)^(eta - 1), from
+// numbers between 0 and 1, one for each element below the diagonal. Along a vine of the rows partial correlations are
 // independent, each with the density of a single one, and they are what the rows of the Cholesky factor are made of.
 // Reference: Lewandowski, Kurowicka and Joe, J Multivar Anal 100:1989 (2009), section 2.4.
 func Correlations(n int, eta float64, u func(row, column int) float64) ([]float64, error) {

@@ -4,8 +4,8 @@
 //
 // Elements that are zero stay zero. In a row of the factor, an element below the diagonal is free where that of the
 // matrix is not zero; otherwise it follows from those before it. Every positive definite matrix with these zeros has
-// one such row of numbers, in any order of the rows of the matrix. Reference: Pinheiro and Bates, Stat Comput 6:289 (1996), who have the logarithm of the
-// diagonal of the factor in place of that of the standard deviations.
+// one such row of numbers, in any order of the rows of the matrix. Reference: Pinheiro and Bates, Stat Comput 6:289
+// (1996), who have the logarithm of the diagonal of the factor in place of that of the standard deviations.
 package spd
 
 import (

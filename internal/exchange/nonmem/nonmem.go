@@ -309,8 +309,8 @@ func (c *control) abbreviated(r record) error {
 	return nil
 }
 
-// estimation reads $ESTIMATION. Of several records each goes on from the one before, so that the last one that estimates
-// says of what the estimates are the least.
+// estimation reads $ESTIMATION. Of several records each goes on from the one before, so that the last one that
+// estimates says of what the estimates are the least.
 func (c *control) estimation(r record) error {
 	list, err := options(c.text, r.start, r.end)
 	if err != nil {

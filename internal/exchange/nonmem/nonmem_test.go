@@ -208,7 +208,8 @@ func TestForms(t *testing.T) {
 		},
 		{
 			what: "SAEM, and the objective at its end", rest: usual +
-				"$EST METHOD=ITS INTER NITER=5\n$EST METHOD=SAEM NBURN=300\n$EST METHOD=IMP EONLY=1 ISAMPLE=3000 SEED=7\n",
+				"$EST METHOD=ITS INTER NITER=5\n$EST METHOD=SAEM NBURN=300\n" +
+				"$EST METHOD=IMP EONLY=1 ISAMPLE=3000 SEED=7\n",
 			want: []string{"marginal = imp(n = 3000, seed = 7)", "fit    { algorithm = saem }"},
 		},
 		{
@@ -216,7 +217,8 @@ func TestForms(t *testing.T) {
 			want: []string{"marginal = foce }"}, not: []string{"imp", "algorithm"},
 		},
 		{
-			what: "SAEM before another method", rest: usual + "$EST METHOD=SAEM\n$EST METHOD=1 LAPLACE\n$EST METHOD=BAYES\n",
+			what: "SAEM before another method", rest: usual +
+				"$EST METHOD=SAEM\n$EST METHOD=1 LAPLACE\n$EST METHOD=BAYES\n",
 			want: []string{"marginal = laplace }"}, not: []string{"imp", "algorithm"},
 		},
 	} {
