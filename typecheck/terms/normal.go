@@ -136,14 +136,14 @@ func Correlations(
 		return Bad(at), nil, "the prior of the correlations of a matrix has one number: lkj(2)"
 	}
 	if values == nil {
-		return Bad(at), nil, fmt.Sprintf("which correlations of %q are zero is not known: lkj takes a matrix of numbers, "+
-			"param Omega[2,2] = [[0.1, 0.01], [0.01, 0.1]]", s.Name)
+		return Bad(at), nil, fmt.Sprintf("which correlations of %q are zero is not known: lkj takes a matrix of "+
+			"numbers, param Omega[2,2] = [[0.1, 0.01], [0.01, 0.1]]", s.Name)
 	}
 	blocks, full := Blocks(values, s.Type.Shape[0])
 	if !full {
-		return Bad(at), nil, fmt.Sprintf("lkj has no density of a matrix with zeros within a block, as %q has; give all "+
-			"elements of a block numbers, or write standard deviations and correlations as params of their own",
-			s.Name)
+		return Bad(at), nil, fmt.Sprintf("lkj has no density of a matrix with zeros within a block, as %q has; "+
+			"give all elements of a block numbers, or write standard deviations and correlations as params of their "+
+			"own", s.Name)
 	}
 	b := matrix{c, at}
 	value := model.Seal(&model.Ref{Base: model.NewBase(s.Type, at), Sym: s})
