@@ -1,7 +1,6 @@
 package odes
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/engine/settings"
@@ -120,7 +119,7 @@ func bounded(m *Model, p *model.Symbol) bool {
 	if p.Lo == p.Hi {
 		return false
 	}
-	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || p.Least != nil || p.Most != nil ||
+	return p.Bounded ||
 		slices.ContainsFunc(m.engine.Checked.Priors, func(d model.Draw) bool { return d.Target.Name == p.Name })
 }
 

@@ -24,6 +24,9 @@ type Draw struct {
 	// Of are the params that the arguments are functions of, where they are not constants. Then Args and Mass are those
 	// of no point: At gives them.
 	Of []string
+	// Blocks are the rows of the blocks of a matrix of covariances, whose correlations are drawn together: see
+	// MatrixPriors. It is nil for what is drawn number by number.
+	Blocks [][]int
 
 	numbers func(value func(name string) []float64) [][]float64
 }
@@ -153,11 +156,14 @@ func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool)
 // Priors lists the priors of the params, in file order.
 func (m *Model) Priors() []Draw { return drawsOf(m.engine.Checked.Priors) }
 
+// MatrixPriors returns the priors of the correlations of matrices of covariances, lkj(eta).
+func MatrixPriors(m *Model) []Draw { return drawsOf(m.engine.Checked.Matrices) }
+
 func drawsOf(list []model.Draw) (out []Draw) {
 	for _, d := range list {
 		w := Draw{
 			Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi, Mass: d.Mass, Of: d.Of,
-			numbers: d.Numbers,
+			numbers: d.Numbers, Blocks: d.Blocks,
 		}
 		if d.Unit.Known() && !d.Unit.Plain() {
 			w.Unit = d.Unit.String()

@@ -161,14 +161,7 @@ func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
 	if l.Err() != nil {
 		return m, nil
 	}
-	if is, err := written(m, s.Objective, "nll()"); is || err != nil {
-		return m, err
-	}
-	is := false
-	var err error
-	if len(checked.Priors) > 0 {
-		is, err = written(m, s.Objective, "nll() - log_prior()")
-	}
+	whole, rest, is, err := WithRest(m, s.Objective)
 	if err != nil {
 		return m, err
 	}
@@ -177,12 +170,27 @@ func withRest(m *Model, s *SampleSettings, l *diag.List) (*Model, error) {
 			"%s is written otherwise: its density with random effects is not known", o.Name)
 		return m, nil
 	}
-	s.Rest = free(m, "rest")
-	whole, err := m.again("objective "+s.Rest+" = -log_prior()", nil)
-	if err != nil {
-		return m, err
-	}
+	s.Rest = rest
 	return whole, nil
+}
+
+// WithRest returns a model that has, beside an objective, another one that is what it adds to nll(): -log_prior(). rest
+// is its name, "" where the objective is nll() and nothing is left. is tells that the objective is one of the two.
+func WithRest(m *Model, objective string) (whole *Model, rest string, is bool, err error) {
+	if is, err = written(m, objective, "nll()"); is || err != nil {
+		return m, "", is, err
+	}
+	if checked := m.engine.Checked; len(checked.Priors)+len(checked.Matrices) == 0 {
+		return m, "", false, nil
+	}
+	if is, err = written(m, objective, "nll() - log_prior()"); !is || err != nil {
+		return m, "", false, err
+	}
+	rest = free(m, "rest")
+	if whole, err = m.again("objective "+rest+" = -log_prior()", nil); err != nil {
+		return m, "", false, err
+	}
+	return whole, rest, true, nil
 }
 
 // free returns a name that the model does not have.

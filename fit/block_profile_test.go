@@ -136,3 +136,96 @@ func TestBlockProfiles(t *testing.T) {
 		t.Errorf("%s: %+v", held.Status, e)
 	}
 }
+
+// TestLargerBlockProfiles: profiles of the correlations of a matrix of three rows, which are no coordinates of its
+// search, end where the others are at their least and the objective has risen by half the quantile. There the
+// correlation is a number of the text.
+func TestLargerBlockProfiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	var rows strings.Builder
+	rows.WriteString("ID,TIME,DV\n")
+	for i := range 7 {
+		a, b, c := 1.1*math.Sin(float64(5*i+1)), 0.7*math.Cos(float64(3*i)), 0.5*math.Sin(float64(7*i+2))
+		for j := range 4 {
+			x := float64(j) - 1.5
+			fmt.Fprintf(&rows, "%d,%d,%.17g\n", i+1, j+1, 1+a+(b+0.3*a)*x+(c-0.2*b)*x*x+0.1*math.Cos(float64(17*i+7*j)))
+		}
+	}
+	files := fstest.MapFS{"d.csv": {Data: []byte(rows.String())}}
+	const text = `
+time t from 0 to 4
+PARAMS
+random e[3] ~ mvnormal(OMEGA)
+state x = -2.5
+x' = 1
+data D = csv("d.csv", time = "TIME")
+observe y = 1 + e[1] + e[2]*x + e[3]*x^2 ~ normal(0.1) from D.DV
+experiment subject from D by D.ID { }
+solver { marginal = fo }
+objective L = nll()
+fit { intervals = none }
+`
+	model := func(params, omega string) *odes.Model {
+		t.Helper()
+		m, err := odes.Parse("m.ode", strings.NewReplacer("PARAMS", params, "OMEGA", omega).Replace(text),
+			odes.ParseOptions{Files: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	p, err := newProblem(model("param Omega[3,3] = [[0.6, 0.1, 0.01], [0.1, 0.3, -0.1], [0.01, -0.1, 0.2]]", "Omega"),
+		Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := p.borrow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.minimise(t.Context(), e, p.start, p.bounds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const half = 3.841458820694124 / 2
+	q := &profiler{
+		problem: p, m: &minimum{x: r.X, at: make([]int, len(r.X)), factor: 1}, root: math.Sqrt(2 * half),
+	}
+	w := p.blocks[0].Matrix(r.X)
+	followed := 0
+	for _, s := range q.sides(&Result{}) {
+		if s.of == q || s.direction < 0 {
+			continue
+		}
+		followed++
+		e, err := s.of.borrow()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.of.follow(t.Context(), e, s)
+		c := &s.of.coords[s.coord]
+		row, column := c.index[0]-1, c.index[1]-1
+		third := 3 - row - column
+		// The last row of the factor is what correlations leave free.
+		of := map[int]string{
+			row + column: "r", column + third: "p/n", row + third: "(r*p + sqrt(1 - r^2)*q)/n",
+		}
+		params := fmt.Sprintf("param u = %g in [0.01, 9], v = %g in [0.01, 9], w = %g in [0.01, 9]\nconst r = %.17g\n"+
+			"param p = 0 in [-9, 9], q = 0 in [-9, 9]\nlet n = sqrt(1 + p^2 + q^2)\nlet a = %s\nlet b = %s\nlet c = %s",
+			math.Sqrt(w[0]), math.Sqrt(w[4]), math.Sqrt(w[8]), s.end, of[1], of[2], of[3])
+		held, err := Run(t.Context(), model(params,
+			"[[u^2, a*u*v, b*u*w], [a*u*v, v^2, c*v*w], [b*u*w, c*v*w, w^2]]"), Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rise := held.NLL - r.Value; s.open != "" || !(math.Abs(rise-half) <= 1e-3) {
+			t.Errorf("at %g (%q) of the correlation of %d and %d the profile has risen by %.8g", s.end, s.open, row+1,
+				column+1, rise)
+		}
+	}
+	if followed != 2 { // that of the first two is a coordinate
+		t.Errorf("%d correlations have profiles of their own", followed)
+	}
+}

@@ -20,7 +20,7 @@ type balanced struct {
 }
 
 // newBalanced draws nothing: measurements are a fixed pattern.
-func newBalanced(t *testing.T, n, k int, marginal string) *balanced {
+func newBalanced(t *testing.T, n, k int, marginal string, changes ...string) *balanced {
 	t.Helper()
 	b := &balanced{n: n, k: k}
 	var rows strings.Builder
@@ -42,7 +42,7 @@ func newBalanced(t *testing.T, n, k int, marginal string) *balanced {
 		}
 	}
 	var err error
-	b.model, err = odes.Parse("m.ode", `
+	b.model, err = odes.Parse("m.ode", strings.NewReplacer(changes...).Replace(`
 time t from 0 to 10
 param mu = 2 in [-10, 10], w = 0.5 in [1e-3, 10], s = 0.4 in [1e-2, 10]
 random e ~ normal(0, w)
@@ -53,7 +53,7 @@ observe y = x + mu + e ~ normal(s) from D.DV
 experiment subject from D by D.ID { }
 solver { marginal = `+marginal+` }
 objective L = nll()
-`, odes.ParseOptions{Files: fstest.MapFS{"d.csv": {Data: []byte(rows.String())}}})
+`), odes.ParseOptions{Files: fstest.MapFS{"d.csv": {Data: []byte(rows.String())}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,8 @@ type problem struct {
 	began       time.Time
 	unasked     bool // nobody asked for profiles, and they would take much longer than the search
 
-	telling sync.Mutex
-	told    Progress        // last
+	telling *sync.Mutex
+	told    *Progress       // last
 	idle    chan *evaluator // that no goroutine uses
 }
 
@@ -140,7 +140,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	}
 	p := &problem{
 		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: separate(m.Priors(), symbols),
-		constraints: m.Constraints(), rough: 1,
+		constraints: m.Constraints(), rough: 1, telling: &sync.Mutex{}, told: &Progress{},
 	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())
@@ -377,7 +377,7 @@ func (p *problem) tell(at Progress) {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	at.Evaluations = p.told.Evaluations
-	p.told = at
+	*p.told = at
 	p.opts.Told(at)
 }
 
@@ -389,6 +389,6 @@ func (p *problem) evaluated() {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	if p.told.Evaluations++; p.told.Phase != "" {
-		p.opts.Told(p.told)
+		p.opts.Told(*p.told)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/optim"
 )
 
@@ -22,6 +23,7 @@ import (
 
 // side is one side of a profile.
 type side struct {
+	of        *profiler // whose coordinates are those of all points here
 	coord     int
 	direction float64
 	end       float64
@@ -37,28 +39,17 @@ type side struct {
 	steady    SteadyWork
 }
 
-// profiler follows all profiles of a minimum.
+// profiler follows profiles of a minimum, in the coordinates of a problem.
 type profiler struct {
 	*problem
 	m      *minimum
-	list   []*side
+	list   []*side     // all of them
 	root   float64     // of twice the rise at an end
 	others [][]float64 // other minima
 }
 
 // profiles finds the ends of all intervals. It returns a point that is lower than the minimum, if there is one.
 func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower []float64) {
-	var list []*side
-	for i := range p.coords {
-		if c := &p.coords[i]; c.block != nil && !c.variance() && !c.block.Alone(i-c.block.first) {
-			continue // no coordinate says what a correlation is: its interval is Wald's
-		}
-		if m.at[i] == 0 {
-			list = append(list, &side{coord: i, direction: -1}, &side{coord: i, direction: 1})
-		} else {
-			list = append(list, &side{coord: i, direction: -float64(m.at[i])})
-		}
-	}
 	weight, _ := func() (float64, bool) {
 		e, err := p.borrow()
 		if err != nil {
@@ -67,8 +58,9 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		defer p.giveBack(e)
 		return p.weight(e)
 	}()
-	q := &profiler{problem: p, m: m, list: list, root: p.quantile(m) * m.factor * math.Sqrt(weight)}
+	q := &profiler{problem: p, m: m, root: p.quantile(m) * m.factor * math.Sqrt(weight)}
 	q.others = q.rivals(out)
+	list := q.sides(out)
 	at := Progress{Phase: "profiles", Of: len(list), Best: out.Objective.Value}
 	each := func(list []*side, do func(e *evaluator, s *side)) {
 		q.each(list, do, func() {
@@ -76,7 +68,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 			p.tell(at)
 		})
 	}
-	each(list, func(e *evaluator, s *side) { q.follow(ctx, e, s) })
+	each(list, func(e *evaluator, s *side) { s.of.follow(ctx, e, s) })
 	// Points of all profiles lie within all intervals, and where a profile ends, no end of another one leads to less.
 	const rounds = 4
 	look := list
@@ -84,9 +76,9 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		found := make([][]float64, len(list))
 		at.Of += len(look)
 		each(look, func(e *evaluator, s *side) {
-			x := s.outside(list, p.sizes(m.x))
+			x := s.outside(list)
 			if x == nil {
-				x = q.rival(ctx, e, s)
+				x = s.of.rival(ctx, e, s)
 			}
 			found[slices.Index(list, s)] = x
 		})
@@ -97,7 +89,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 			}
 		}
 		at.Of += len(look)
-		each(look, func(e *evaluator, s *side) { q.follow(ctx, e, s) })
+		each(look, func(e *evaluator, s *side) { s.of.follow(ctx, e, s) })
 	}
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
@@ -114,9 +106,9 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		out.Stats.Failures += s.bad
 		out.Stats.Steady.add(s.steady, SteadyWork{})
 		if lower == nil && s.lower != nil {
-			lower = s.lower
+			lower = q.from(s.of, s.lower)
 		}
-		if c := &p.coords[s.coord]; c.block != nil && !c.variance() {
+		if c := &s.of.coords[s.coord]; c.block != nil && !c.variance() {
 			matrices{p}.correlation(c, s, out)
 			continue
 		}
@@ -138,6 +130,96 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	return lower
 }
 
+// sides lists what is to be followed. A correlation of a matrix that no coordinate says is followed in others.
+func (p *profiler) sides(out *Result) (list []*side) {
+	for i := range p.coords {
+		of, at := p, i
+		if c := &p.coords[i]; c.block != nil && !c.variance() && !c.block.Alone(i-c.block.first) {
+			if of, at = p.led(i, out); of == nil {
+				continue // its interval is Wald's
+			}
+		}
+		if p.m.at[i] == 0 {
+			list = append(list, &side{of: of, coord: at, direction: -1}, &side{of: of, coord: at, direction: 1})
+		} else {
+			list = append(list, &side{of: of, coord: at, direction: -float64(p.m.at[i])})
+		}
+	}
+	p.list = list
+	for _, s := range list {
+		s.of.list = list
+	}
+	return list
+}
+
+// led returns the same problem with the rows of a covariance at the head of the factor of its matrix, and which
+// coordinate then is its correlation; nil where the matrix has next to no inverse.
+func (p *profiler) led(covariance int, out *Result) (*profiler, int) {
+	c := &p.coords[covariance]
+	turned := *p.problem
+	turned.idle = make(chan *evaluator, cap(p.idle))
+	turned.blocks, turned.coords = slices.Clone(p.blocks), slices.Clone(p.coords)
+	b := *c.block
+	b.Pattern = b.Led(c.index[0]-1, c.index[1]-1)
+	turned.blocks[slices.Index(p.blocks, c.block)] = &b
+	at := 0
+	for k := range b.Size() {
+		row, column := b.Element(k)
+		from := slices.IndexFunc(p.coords, func(o coordinate) bool {
+			return o.block == c.block && o.index[0] == row+1 && o.index[1] == column+1
+		})
+		to := &turned.coords[b.first+k]
+		*to = p.coords[from]
+		if to.block = &b; from == covariance {
+			at = b.first + k
+		}
+	}
+	q := &profiler{problem: &turned, root: p.root}
+	x := q.from(p, p.m.x)
+	if x == nil {
+		return nil, 0
+	}
+	n := len(x)
+	q.m = &minimum{x: x, factor: p.m.factor, cov: make([]float64, n*n)}
+	if pop := out.Population; pop != nil {
+		for i := range pop.Covariances {
+			if of := &pop.Covariances[i]; of.Name == p.settings.Over[c.variable].Name {
+				const power = -1.5 // of r/sqrt(1 - r²), the slope
+				k := (c.index[0]-1)*of.N + c.index[1] - 1
+				se := of.RErr[k] * elem.Pow(1-float64(of.R[k]*of.R[k]), power)
+				q.m.cov[at*n+at] = float64(se * se)
+			}
+		}
+	}
+	for _, o := range p.others {
+		if o = q.from(p, o); o != nil {
+			q.others = append(q.others, o)
+		}
+	}
+	return q, at
+}
+
+// from returns a point that another profiler of the same minimum has, in the coordinates of p; nil where that cannot be
+// done.
+func (p *profiler) from(o *profiler, x []float64) []float64 {
+	if o == p {
+		return x
+	}
+	out, bounds := slices.Clone(x), p.bounds()
+	for i, b := range p.blocks {
+		with := o.blocks[i]
+		part := b.Of(with.Matrix(with.part(x)))
+		if part == nil {
+			return nil
+		}
+		copy(b.part(out), part)
+		for k := b.first; k < b.first+b.Size(); k++ { // rounding
+			out[k] = min(max(out[k], bounds.Lo[k]), bounds.Hi[k])
+		}
+	}
+	return out
+}
+
 // each does something for each side, as many at a time as there are workers, and tells when it is done.
 func (p *profiler) each(list []*side, do func(e *evaluator, s *side), done func()) {
 	var mu sync.Mutex
@@ -145,8 +227,8 @@ func (p *profiler) each(list []*side, do func(e *evaluator, s *side), done func(
 	var wait sync.WaitGroup
 	for range min(p.opts.workers(), len(list)) {
 		wait.Go(func() {
-			e, err := p.borrow()
 			for s := range next {
+				e, err := s.of.borrow()
 				if err != nil {
 					s.open = "failed"
 					continue
@@ -156,12 +238,10 @@ func (p *profiler) each(list []*side, do func(e *evaluator, s *side), done func(
 				s.n += e.n - n
 				s.bad += e.bad - bad
 				s.steady.add(e.steadyWork(), rests)
+				s.of.giveBack(e)
 				mu.Lock()
 				done()
 				mu.Unlock()
-			}
-			if err == nil {
-				p.giveBack(e)
 			}
 		})
 	}
@@ -182,10 +262,13 @@ func (p *profiler) rival(ctx context.Context, e *evaluator, s *side) []float64 {
 	level := (1 - enough) * p.root * p.root / 2
 	e.forget()
 	for _, o := range p.list {
-		if o.coord == s.coord || o.last == nil || ctx.Err() != nil {
+		if o.of == p && o.coord == s.coord || o.last == nil || ctx.Err() != nil {
 			continue
 		}
-		x := slices.Clone(o.last)
+		x := slices.Clone(p.from(o.of, o.last))
+		if x == nil {
+			continue
+		}
 		x[s.coord] = s.at
 		value, g, err := e.gain(ctx, x, s.coord)
 		if err != nil || value-g.by-s.base >= level {
@@ -193,7 +276,11 @@ func (p *profiler) rival(ctx context.Context, e *evaluator, s *side) []float64 {
 		}
 		// The rest goes first to where the other profile has it, so that the search does not leave its branch.
 		b := p.bounds()
-		for _, k := range []int{s.coord, o.coord} {
+		held := []int{s.coord}
+		if o.of == p {
+			held = append(held, o.coord)
+		}
+		for _, k := range held {
 			b.Lo[k], b.Hi[k] = x[k], x[k]
 		}
 		if r, err := p.minimise(ctx, e, x, b); err == nil && r.X != nil {
@@ -208,14 +295,17 @@ func (p *profiler) rival(ctx context.Context, e *evaluator, s *side) []float64 {
 
 // outside returns the point of other profiles that lies farthest beyond the end of s, though it is within theirs; nil
 // for none.
-func (s *side) outside(list []*side, sizes []float64) (far []float64) {
+func (s *side) outside(list []*side) (far []float64) {
 	const rounding = 1e-6 // of the size
 	if s.open != "" {
 		return nil
 	}
-	most := rounding * sizes[s.coord]
+	most := rounding * s.of.sizes(s.of.m.x)[s.coord]
 	for _, o := range list {
 		for _, x := range o.inside {
+			if x = s.of.from(o.of, x); x == nil {
+				continue
+			}
 			if by := s.direction * (x[s.coord] - s.at); by > most {
 				far, most = x, by
 			}

@@ -1,7 +1,9 @@
 package fit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +29,9 @@ import (
 //   - What moves predictions as random effects do, such as tcl in exp(tcl + b·wt + e), and b, has that of a linear
 //     model: the effects move the other way, so that nothing of the predictions changes.
 //   - The others follow the gradient of the likelihood of the data, in units of its information.
+//
+// Priors add their gradient and their curvature to the steps of all three, so that params come near the maximum of the
+// product.
 
 // saem is its word in the settings.
 const saem = "saem"
@@ -59,7 +64,15 @@ func exactly(m *odes.Model, s *odes.FitSettings, opts *Options) error {
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem maximises the likelihood itself, and marginal "+
 			"= %s is an approximation of it; write solver { marginal = imp(n = 300) }, or agq(n = 5)", s.Marginal)
 	}
-	return l.Err()
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if _, _, is, err := odes.WithRest(m, s.Objective); err != nil || !is {
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = saem is for objectives that are nll(), or nll() - "+
+			"log_prior(), and %s is written otherwise: use another algorithm", s.Objective)
+		return cmp.Or(err, l.Err())
+	}
+	return nil
 }
 
 // stochastic is a problem as this algorithm knows it.
@@ -88,8 +101,11 @@ type approximation struct {
 	x         []float64
 	slopes    [][]move // of the elements of params by coordinates, at x
 	kinds     []kind
-	logs      []bool    // the linear model of a centre is in the logarithm of its coordinate
-	scores    []float64 // averages of the information of what is of no other kind, [n][n]
+	logs      []bool       // the linear model of a centre is in the logarithm of its coordinate
+	scores    []float64    // averages of the information of what is of no other kind, [n][n]
+	rest      *odes.Runner // of what the objective adds to the likelihood, the priors; nil for nothing
+	priors    priorsAt
+	before    []float64 // x of the last iteration
 	told      int       // columns of variables
 	iteration int
 }
@@ -106,7 +122,7 @@ const (
 
 // begin finds what coordinates do, at x.
 func (p stochastic) begin(ctx context.Context, e *evaluator, number int, x []float64) (*approximation, error) {
-	s := &approximation{p: p, e: e, x: slices.Clone(x), logs: make([]bool, len(x))}
+	s := &approximation{p: p, e: e, x: slices.Clone(x), logs: make([]bool, len(x)), priors: noPriors(len(x))}
 	s.scores = make([]float64, len(x)*len(x))
 	o := p.runOptions()
 	o.Threads, o.Of = 1, []string{p.settings.Objective}
@@ -116,6 +132,16 @@ func (p stochastic) begin(ctx context.Context, e *evaluator, number int, x []flo
 			return nil, err
 		}
 		s.workers = append(s.workers, j)
+	}
+	whole, rest, _, err := odes.WithRest(p.model, p.settings.Objective)
+	if err != nil {
+		return nil, err
+	}
+	if rest != "" {
+		o.Of = []string{rest}
+		if s.rest, err = whole.Prepare(o.SecondOrder()); err != nil {
+			return nil, err
+		}
 	}
 	first := s.workers[0]
 	s.told = first.Columns
@@ -151,6 +177,10 @@ func (s *approximation) each(do func(j *odes.Joint, c *drawing) error) error {
 
 // move makes x the params of all runs to come.
 func (s *approximation) move(ctx context.Context) error {
+	if err := s.weigh(ctx); err != nil {
+		return err
+	}
+	s.before = slices.Clone(s.x)
 	s.e.move(s.x)
 	s.slopes = matrices{s.p.problem}.moves(s.x)
 	for _, j := range s.workers {
@@ -162,6 +192,50 @@ func (s *approximation) move(ctx context.Context) error {
 		c.of, err = j.Distribution(ctx, c.number)
 		return err
 	})
+}
+
+// priorsAt is what priors add to the objective at some params: derivatives by coordinates, and second ones, which are
+// not negative.
+type priorsAt struct{ slope, curve []float64 }
+
+func noPriors(n int) priorsAt { return priorsAt{make([]float64, n), make([]float64, n)} }
+
+// weigh computes what the priors add at x. Where they are zero, x goes back towards where it was.
+func (s *approximation) weigh(ctx context.Context) error {
+	const halves = 30
+	if s.rest == nil {
+		return nil
+	}
+	n := len(s.x)
+	for range halves {
+		s.e.move(s.x)
+		if err := s.rest.Set(s.e.set...); err != nil {
+			return err
+		}
+		r, err := s.rest.Sensitivities(ctx)
+		if err != nil {
+			return err
+		}
+		if v := r.Values[0].Value; v-v == 0 {
+			slope, h := make([]float64, n), make([]float64, n*n)
+			s.e.gather(r, 0, 1, s.x, slope)
+			s.e.curvature(r, 1, s.x, slope, h)
+			s.priors = noPriors(n)
+			for k := range n {
+				if d := slope[k]; d-d == 0 {
+					s.priors.slope[k] = d
+				}
+				if c := h[k*n+k]; c-c == 0 {
+					s.priors.curve[k] = max(c, 0)
+				}
+			}
+			return nil
+		}
+		for k := range s.before {
+			s.x[k] = s.before[k] + (s.x[k]-s.before[k])/2
+		}
+	}
+	return errors.New("the priors are zero where the search begins")
 }
 
 // pulled returns derivatives by coordinates of what has these by variables.
@@ -220,7 +294,7 @@ func (s *approximation) classify(ctx context.Context) error {
 			s.kinds[k] = ofSpread
 		case moves[k] && !spreads[k] && s.linear(k, ties, at):
 			s.kinds[k] = ofCentre
-		case moves[k] || spreads[k]:
+		case moves[k] || spreads[k] || s.priors.slope[k] != 0 || s.priors.curve[k] != 0:
 			s.kinds[k] = ofOthers
 		}
 	}
@@ -386,6 +460,14 @@ func (s *approximation) centres() {
 			}
 		}
 	}
+	for a, k := range list {
+		by := 1.0
+		if s.logs[k] {
+			by = s.x[k]
+		}
+		g[a] -= float64(by * s.priors.slope[k])
+		h[a*n+a] += float64(by * by * s.priors.curve[k])
+	}
 	inverse := invert(h, n)
 	if inverse == nil { // covariates do not tell them apart
 		return
@@ -442,6 +524,10 @@ func (s *approximation) spreads() {
 			}
 		}
 	}
+	for a, k := range list {
+		g[a] += s.priors.slope[k]
+		h[a*n+a] += s.priors.curve[k]
+	}
 	inverse := invert(h, n)
 	if inverse == nil {
 		return
@@ -493,11 +579,17 @@ func (s *approximation) others(gain float64) {
 		}
 		h[a*n+a] *= 1 + 1e-6
 	}
+	size := s.p.sizes(s.x)
+	for a, k := range list {
+		g[a] += s.priors.slope[k]
+		if h[a*n+a] += s.priors.curve[k]; h[a*n+a] == 0 { // nothing but priors, which do not bend there
+			h[a*n+a] = max(math.Abs(g[a])/(most*size[k]), 1)
+		}
+	}
 	inverse := invert(h, n)
 	if inverse == nil {
 		return
 	}
-	size := s.p.sizes(s.x)
 	for a, k := range list {
 		by := 0.0
 		for b := range list {

@@ -91,6 +91,43 @@ func TestSAEM(t *testing.T) {
 	}
 }
 
+// TestSAEMPriors: with priors, stochastic approximation comes near the maximum of the product, which a fit by
+// derivatives finds; a param that nothing but priors read goes there, too.
+func TestSAEMPriors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	b := newBalanced(t, 12, 3, "agq(n = 2)", "mu = 2 in [-10, 10]", "mu = 2 ~ normal(1, tau)",
+		"w = 0.5 in [1e-3, 10]", "w = 0.5 in [1e-3, inf] ~ lognormal(-1.5, 0.2), tau = 0.4 ~ lognormal(-1.2, 0.01)",
+		"s = 0.4 in [1e-2, 10]", "s = 0.4 in [1e-2, inf] ~ gamma(200, 500)", "= nll()", "= nll() - log_prior()")
+	p, s := approached(t, b.model, 1, nil)
+	r, err := Run(t.Context(), b.model, Options{Options: odes.Options{
+		Settings: []odes.Setting{{Key: "fit.intervals", Value: "none"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.kinds, []kind{ofCentre, ofSpread, ofOthers, ofOthers}) {
+		t.Errorf("kinds %v", s.kinds)
+	}
+	for i, v := range p.values(s.x) {
+		e := &r.Estimates[i]
+		if math.Abs(v-e.Value) > 0.35*e.StdErr {
+			t.Errorf("%s comes to %.5g, not near %.5g ± %.2g", e.Name, v, e.Value, e.StdErr)
+		}
+		if i == 0 && b.mean-v < 2*e.StdErr {
+			t.Errorf("the prior of %s does not count: %.5g", e.Name, v)
+		}
+	}
+	other := newBalanced(t, 12, 3, "agq(n = 2)", "= nll()", "= nll() + 0.1*mu^2")
+	_, err = newProblem(other.model, Options{Options: odes.Options{
+		Settings: []odes.Setting{{Key: "fit.algorithm", Value: "saem"}},
+	}})
+	if err == nil || !strings.Contains(err.Error(), "L is written otherwise") {
+		t.Error(err)
+	}
+}
+
 // TestSAEMKinds: covariates, params on another scale than their effect, matrices of covariances and occasions.
 func TestSAEMKinds(t *testing.T) {
 	if testing.Short() {

@@ -146,7 +146,7 @@ func (p coach) trained(at optim.Progress, epochs int) {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	p.told.Epoch, p.told.Epochs, p.told.Value = at.Iterations, epochs, float64(p.sign()*at.Value)
-	p.opts.Told(p.told)
+	p.opts.Told(*p.told)
 }
 
 // weightSizes are the sizes of numbers by which steps of a training are measured. Weights, which are elements of arrays

@@ -104,3 +104,63 @@ objective L = nll()
 		}
 	}
 }
+
+// TestMatrixPriors: correlations of matrices have the distribution of Lewandowski, Kurowicka and Joe, block by block:
+// each alone that of 2 Beta(a, a) - 1 with a = eta - 1 + rows/2, and their determinant the mean that constants give.
+func TestMatrixPriors(t *testing.T) {
+	const text = `model M
+time t from 0 to 1
+param eta = 1.5 ~ uniform(1.5, 1.5000001)
+param W[4,4] = [[4, 0.1, 0, 0.1], [0.1, 1, 0, 0.1], [0, 0, 9, 0], [0.1, 0.1, 0, 0.25]] in [-9, 9] ~ lkj(eta)
+random e[4] ~ mvnormal(W)
+state x = 0
+x' = 0
+data D { time = [1, 1]  id = [1, 2]  y = [1, 1] }
+observe y = x + e[1] + e[3] ~ normal(1) from D.y
+experiment s from D by D.id { }
+objective L = nll()
+`
+	const n, eta, rows = 3000, 1.5, 3.0
+	r := drawn(t, text, "prior=on", "replicates=3000")
+	var square [3]float64
+	det, products := 0.0, 0.0
+	for i := range r.Replicates {
+		w := map[string]float64{}
+		for _, p := range r.Replicates[i].Params {
+			w[p.Name] = p.Value
+		}
+		if w["W[1,1]"] != 4 || w["W[3,3]"] != 9 || w["W[4,4]"] != 0.25 || w["W[3,1]"] != 0 || w["W[4,3]"] != 0 ||
+			w["W[1,4]"] != w["W[4,1]"] {
+			t.Fatalf("%v", w)
+		}
+		x, y, z := w["W[2,1]"]/2, w["W[4,1]"], w["W[4,2]"]/0.5
+		for k, v := range []float64{x, y, z} {
+			square[k] += v * v / n
+		}
+		products += x * y / n
+		det += (1 + 2*x*y*z - x*x - y*y - z*z) / n
+	}
+	a := eta - 1 + rows/2
+	want := 1 / (2*a + 1) // the variance
+	for k, v := range square {
+		if fourth := 3 * want / (2*a + 3); math.Abs(v-want) > 4*math.Sqrt((fourth-want*want)/n) {
+			t.Errorf("the variance of correlation %d is %g, not %g", k, v, want)
+		}
+	}
+	if math.Abs(products) > 4*want/math.Sqrt(n) {
+		t.Errorf("correlations of one row vary together: %g", products)
+	}
+	// The density integrates to c(eta) = prod over k of B(a_k, a_k)^(rows-k) 2^…, so E det = c(eta+1)/c(eta).
+	log := func(eta float64) (sum float64) {
+		for k := 1.0; k < rows; k++ {
+			a := eta + (rows-1-k)/2
+			one, _ := math.Lgamma(a)
+			two, _ := math.Lgamma(2 * a)
+			sum += (rows - k) * (2*one - two + (2*a-1)*math.Ln2)
+		}
+		return sum
+	}
+	if want := math.Exp(log(eta+1) - log(eta)); math.Abs(det-want) > 4*0.25/math.Sqrt(n) {
+		t.Errorf("the mean determinant is %g, not %g", det, want)
+	}
+}

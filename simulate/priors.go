@@ -13,7 +13,7 @@ import (
 
 // readPriors lists what is drawn: params with priors that the options do not set.
 func (j *job) readPriors() error {
-	waiting := j.model.Priors()
+	waiting := slices.Concat(j.model.Priors(), odes.MatrixPriors(j.model))
 	if len(waiting) == 0 {
 		return errors.New("there is nothing to draw by --prior: no param has a prior; write param k = 1 ~ " +
 			"lognormal(0, 1)")
@@ -68,6 +68,16 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 		s := find(d.Name)
 		each := d.Each(func(name string) []float64 { return find(name).Values })
 		values := make([]float64, len(s.Values))
+		if d.Blocks != nil {
+			if values, err = j.matrix(d, each, s.Values, replicate); err != nil {
+				return nil, nil, fmt.Errorf("the prior of %s: %w", d.Name, err)
+			}
+			for k, v := range values {
+				list = append(list, Param{s.Element(k), v})
+			}
+			set = append(set, odes.Assignment{Name: d.Name, Values: values})
+			continue
+		}
 		for k := range values {
 			one := d
 			if each != nil {
@@ -89,10 +99,37 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 	return set, list, nil
 }
 
+// matrix draws the correlations of a matrix of covariances, block by block: zeros between blocks stay, and so do the
+// standard deviations of its present values.
+func (j *job) matrix(d *odes.Draw, each []odes.Draw, now []float64, replicate int) ([]float64, error) {
+	eta := d.Args
+	if each != nil {
+		eta = each[0].Args
+	}
+	n := int(math.Sqrt(float64(len(now))))
+	out := slices.Clone(now)
+	for _, block := range d.Blocks {
+		r, err := sample.Correlations(len(block), eta[0], func(a, b int) float64 {
+			return Uniform(j.settings.Seed, replicate, "prior\x00"+d.Name, block[a]*n+block[b])
+		})
+		if err != nil {
+			return nil, err
+		}
+		for a, i := range block {
+			for b, k := range block {
+				if a != b {
+					out[i*n+k] = float64(r[a*len(block)+b] * math.Sqrt(now[i*n+i]) * math.Sqrt(now[k*n+k]))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
 // Priors draws all params with priors n times, as replicates with --prior have them; none where there is no prior. What
 // a prior gives that is too large for a number, as heavy tails may, is left out.
 func Priors(m *odes.Model, opts odes.Options, n int, seed uint64) (list [][]Param, err error) {
-	if len(m.Priors()) == 0 {
+	if len(m.Priors())+len(odes.MatrixPriors(m)) == 0 {
 		return nil, nil
 	}
 	j := &job{model: m, opts: opts, settings: keys.Simulate{Seed: seed}}

@@ -323,7 +323,7 @@ func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
 		c.errorf(CodeBounds, at, "the lower bound %g is above the upper bound %g; exchange them", lo, hi)
 		return
 	}
-	sym.Lo, sym.Hi = lo, hi
+	sym.Lo, sym.Hi, sym.Bounded = lo, hi, true
 	if !sym.Literal {
 		return
 	}

@@ -92,7 +92,7 @@ func (c *checker) drawFrom(p *prior, n *numbersOf) bool {
 		Unit: sym.Type.Unit, Mass: 1,
 	}
 	d := &n.draw
-	if sym.Kind == model.ParamSymbol {
+	if sym.Kind == model.ParamSymbol && !p.ofCorrelations() { // bounds of a matrix are those of covariances
 		d.Lo, d.Hi = sym.Lo, sym.Hi
 	}
 	each := false

@@ -17,6 +17,7 @@ import (
 type prior struct {
 	sym  *model.Symbol
 	dist ast.Expr
+	draw model.Draw // of the correlations of a matrix, once it is checked
 }
 
 // logPrior elaborates log_prior(): a sum over params, which is known without a run.
@@ -59,6 +60,7 @@ func (c *checker) checkPriors() {
 	for i := range c.priors {
 		if c.priors[i].ofCorrelations() {
 			correlations(c, &c.priors[i])
+			c.model.Matrices = append(c.model.Matrices, c.priors[i].draw)
 			continue
 		}
 		if n, ok := c.priorNumbers(&c.priors[i], false); ok {

@@ -151,9 +151,10 @@ type Symbol struct {
 	Control bool
 	Random  bool // a param is a random effect
 	// Lo and Hi bound a param (±Inf when not written). Least and Most do where they read params: each is a number that
-	// a run has from its start.
+	// a run has from its start. Bounded tells that they are written, be it as [-inf, inf].
 	Lo, Hi      float64
 	Least, Most Expr
+	Bounded     bool
 }
 
 // Index is a loop variable. It takes Count values Lo, Lo+Step, …, and is an axis of length Count
@@ -552,6 +553,9 @@ type Draw struct {
 	// first element.
 	Numbers func(value func(name string) []float64) [][]float64
 	Of      []string
+	// Blocks are the rows of the blocks of a matrix of covariances whose correlations are drawn; nil for what is drawn
+	// number by number.
+	Blocks [][]int
 }
 
 // Setting is a key and its value.

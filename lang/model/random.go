@@ -9,8 +9,10 @@ import (
 
 // Drawn is what a model says of distributions.
 type Drawn struct {
-	Priors  []Draw    // of params, in file order
-	Randoms []*Random // in file order
+	Priors []Draw // of params, in file order
+	// Matrices are the priors of the correlations of matrices of covariances, which are no Priors of their elements.
+	Matrices []Draw
+	Randoms  []*Random // in file order
 	// Individual are the random effects of the model of one experiment alone, in place of Randoms. They are params, and
 	// nll() has the density of their values.
 	Individual []*Random

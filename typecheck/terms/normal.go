@@ -131,19 +131,19 @@ func Blocks(values []float64, n int) (blocks [][]int, full bool) {
 // for K rows (K-1) lgamma(eta + (K-1)/2), less k/2 log pi + lgamma(eta + (K-1-k)/2) for each k from 1 to K-1.
 func Correlations(
 	c Checker, at source.Span, s *model.Symbol, eta model.Expr, values []float64,
-) (v model.Expr, wrong string) {
+) (v model.Expr, blocks [][]int, wrong string) {
 	if len(eta.Type().Shape) > 0 {
-		return Bad(at), "the prior of the correlations of a matrix has one number: lkj(2)"
+		return Bad(at), nil, "the prior of the correlations of a matrix has one number: lkj(2)"
 	}
 	if values == nil {
-		return Bad(at), fmt.Sprintf("which correlations of %q are zero is not known: lkj takes a matrix of numbers, "+
-			"param Omega[2,2] = [[0.1, 0.01], [0.01, 0.1]]", s.Name)
+		return Bad(at), nil, fmt.Sprintf("which correlations of %q are zero is not known: lkj takes a matrix of "+
+			"numbers, param Omega[2,2] = [[0.1, 0.01], [0.01, 0.1]]", s.Name)
 	}
 	blocks, full := Blocks(values, s.Type.Shape[0])
 	if !full {
-		return Bad(at), fmt.Sprintf("lkj has no density of a matrix with zeros within a block, as %q has; give all "+
-			"elements of a block numbers, or write standard deviations and correlations as params of their own",
-			s.Name)
+		return Bad(at), nil, fmt.Sprintf("lkj has no density of a matrix with zeros within a block, as %q has; "+
+			"give all elements of a block numbers, or write standard deviations and correlations as params of their "+
+			"own", s.Name)
 	}
 	b := matrix{c, at}
 	value := model.Seal(&model.Ref{Base: model.NewBase(s.Type, at), Sym: s})
@@ -168,5 +168,5 @@ func Correlations(
 		sum = b.op("-", sum, b.op("*", b.op("-", eta, b.num(1)), logDet))
 		total = b.op("+", total, sum)
 	}
-	return total, ""
+	return total, blocks, ""
 }

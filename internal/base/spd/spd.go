@@ -4,8 +4,8 @@
 //
 // Elements that are zero stay zero. In a row of the factor, an element below the diagonal is free where that of the
 // matrix is not zero; otherwise it follows from those before it. Every positive definite matrix with these zeros has
-// one such row of numbers. Reference: Pinheiro and Bates, Stat Comput 6:289 (1996), who have the logarithm of the
-// diagonal of the factor in place of that of the standard deviations.
+// one such row of numbers, in any order of the rows of the matrix. Reference: Pinheiro and Bates, Stat Comput 6:289
+// (1996), who have the logarithm of the diagonal of the factor in place of that of the standard deviations.
 package spd
 
 import (
@@ -15,41 +15,75 @@ import (
 	"odes.dev/odes/internal/base/elem"
 )
 
-// Pattern says which elements of a matrix are not zero.
+// Pattern says which elements of a matrix are not zero, and in which order of its rows the factor is taken.
 type Pattern struct {
 	N      int
-	row    []int // of each number: its element of the lower triangle, by rows
+	order  []int // the rows of the matrix, as the factor has them
+	row    []int // of each number: its element of the lower triangle in that order, by rows
 	column []int
-	at     []int // [N][N]: the number of an element; -1 for none
+	at     []int // [N][N], in that order: the number of an element; -1 for none
 }
 
 // New returns the pattern of a symmetric positive definite matrix.
 func New(n int, w []float64) (*Pattern, error) {
-	p := &Pattern{N: n, at: make([]int, n*n)}
+	order := make([]int, n)
 	for i := range n {
-		for j := range n {
-			p.at[i*n+j] = -1
-			if a, b := w[i*n+j], w[j*n+i]; j < i && math.Abs(a-b) > 1e-12*(math.Abs(a)+math.Abs(b)) {
+		order[i] = i
+		for j := range i {
+			if a, b := w[i*n+j], w[j*n+i]; math.Abs(a-b) > 1e-12*(math.Abs(a)+math.Abs(b)) {
 				return nil, fmt.Errorf("it is not symmetric: [%d,%d] is %g, and [%d,%d] is %g", i+1, j+1, a, j+1,
 					i+1, b)
 			}
-			if j < i && w[i*n+j] != 0 || i == j {
-				p.at[i*n+j] = len(p.row)
-				p.row, p.column = append(p.row, i), append(p.column, j)
-			}
 		}
 	}
+	p := arranged(order, func(i, j int) bool { return w[i*n+j] != 0 })
 	if p.Of(w) == nil {
 		return nil, fmt.Errorf("it is not positive definite")
 	}
 	return p, nil
 }
 
+// arranged returns the pattern with the rows of a matrix in some order.
+func arranged(order []int, full func(i, j int) bool) *Pattern {
+	n := len(order)
+	p := &Pattern{N: n, order: order, at: make([]int, n*n)}
+	for i := range n {
+		for j := range n {
+			p.at[i*n+j] = -1
+			if j < i && full(order[i], order[j]) || i == j {
+				p.at[i*n+j] = len(p.row)
+				p.row, p.column = append(p.row, i), append(p.column, j)
+			}
+		}
+	}
+	return p
+}
+
+// Led returns the pattern of the same matrices with the rows of an element, which is not zero, at the head of the
+// factor: their correlation is that of a number alone.
+func (p *Pattern) Led(row, column int) *Pattern {
+	order := []int{column, row}
+	for i := range p.N {
+		if i != row && i != column {
+			order = append(order, i)
+		}
+	}
+	full := map[[2]int]bool{}
+	for k := range p.row {
+		i, j := p.Element(k)
+		full[[2]int{i, j}], full[[2]int{j, i}] = true, true
+	}
+	return arranged(order, func(i, j int) bool { return full[[2]int{i, j}] })
+}
+
 // Size is how many numbers there are.
 func (p *Pattern) Size() int { return len(p.row) }
 
 // Element is where number k belongs to, in the lower triangle.
-func (p *Pattern) Element(k int) (row, column int) { return p.row[k], p.column[k] }
+func (p *Pattern) Element(k int) (row, column int) {
+	i, j := p.order[p.row[k]], p.order[p.column[k]]
+	return max(i, j), min(i, j)
+}
 
 // Alone reports whether a correlation is that of number k alone, which then is r/√(1 − r²) of it: where nothing else is
 // in its row of the factor, nor in the row of its column.
@@ -68,7 +102,7 @@ func (p *Pattern) Of(w []float64) []float64 {
 	c, x := make([]float64, n*n), make([]float64, len(p.row))
 	for i := range n {
 		for j := range i + 1 {
-			s := w[i*n+j]
+			s := w[p.order[i]*n+p.order[j]]
 			for k := range j {
 				s -= float64(c[i*n+k] * c[j*n+k])
 			}
@@ -80,7 +114,7 @@ func (p *Pattern) Of(w []float64) []float64 {
 				return nil
 			}
 			c[i*n+i] = math.Sqrt(s)
-			x[p.at[i*n+i]] = elem.Log(math.Sqrt(w[i*n+i]))
+			x[p.at[i*n+i]] = elem.Log(math.Sqrt(w[p.order[i]*n+p.order[i]]))
 			for l := range i {
 				if k := p.at[i*n+l]; k >= 0 {
 					x[k] = c[i*n+l] / c[i*n+i]
@@ -210,7 +244,8 @@ func (p *Pattern) expand(x []float64, n int) (w, slopes, curves []float64) {
 				}
 				e.add(1, &r, &both)
 			}
-			for _, at := range [2]int{i*m + j, j*m + i} {
+			a, b := p.order[i], p.order[j]
+			for _, at := range [2]int{a*m + b, b*m + a} {
 				w[at] = e.v
 				copy(slopes[at*n:(at+1)*n], e.g)
 				copy(curves[at*n*n:(at+1)*n*n], e.h)

@@ -82,7 +82,9 @@ type table struct {
 
 // search is how NONMEM estimates.
 type search struct {
-	marginal string
+	marginal  string
+	algorithm string // of fits; "" for the usual one
+	saem      place  // where METHOD=SAEM stands
 }
 
 // Translate writes a control stream in the language of odes. Files has its table. It reports to list what is wrong or
@@ -307,59 +309,99 @@ func (c *control) abbreviated(r record) error {
 	return nil
 }
 
-// estimation reads $ESTIMATION.
+// estimation reads $ESTIMATION. Of several records each goes on from the one before, so that the last one that
+// estimates says of what the estimates are the least.
 func (c *control) estimation(r record) error {
 	list, err := options(c.text, r.start, r.end)
 	if err != nil {
 		return err
 	}
-	method, laplace, interaction := "", false, false
+	e := estimator{at: r.at, draws: "1000", seed: "1"}
 	for _, it := range list {
 		key, value := strings.ToUpper(it.key), strings.ToUpper(it.value)
 		is := func(full string, least int) bool { return len(key) >= least && strings.HasPrefix(full, key) }
 		switch {
 		case is("METHOD", 4):
-			method = value
+			e.method = value
 		case is("LAPLACIAN", 3), is("LAPLACE", 3):
-			laplace = value == "" || value != "0"
+			e.laplace = value == "" || value != "0"
 		case is("INTERACTION", 3):
-			interaction = true
+			e.interaction = true
 		case is("LIKELIHOOD", 4), strings.HasPrefix(key, "-2L"):
 			return faultf(it.at, "%s: Y is a likelihood there; odes has it for values below a limit (F_FLAG), and "+
 				"noises of "+
 				"other kinds are written in the translation", it.key)
-		case is("POSTHOC", 4) || is("MAXEVALUATIONS", 3):
+		case is("CENTERING", 4), key == "STIELTJES":
+			return faultf(it.at, "%s changes the objective in a way that odes does not have: take it out", it.key)
+		case is("EONLY", 3):
+			e.only = value == "1"
+		case is("MAXEVALUATIONS", 3) && value == "0":
+			c.left("MAXEVAL=0 (line %d): `odes sens` computes the objective at the values of the text", it.at)
+		case is("ISAMPLE", 5) || is("SEED", 4):
+			n, ok := readNumber(value)
+			if !ok || n < 1 || n != math.Trunc(n) {
+				return faultf(it.at, "%s is a whole number, and not %q", it.key, it.value)
+			}
+			if value = fmt.Sprintf("%.0f", n); is("SEED", 4) {
+				e.seed = value
+			} else {
+				e.draws = value
+			}
 		}
 	}
+	return c.estimate(e)
+}
+
+// estimator is what a record $ESTIMATION says.
+type estimator struct {
+	at                         place
+	method                     string
+	laplace, interaction, only bool
+	draws, seed                string
+}
+
+// estimate does what it says, as far as odes has it.
+func (c *control) estimate(e estimator) error {
+	method := e.method
 	cut := func(full string, least int) bool { return len(method) >= least && strings.HasPrefix(full, method) }
+	marginal := ""
 	switch {
 	case method == "" || method == "0" || method == "ZERO":
-		if c.marginal = "fo"; laplace {
-			c.marginal = "laplace"
-		}
-	case method == "1" || cut("CONDITIONAL", 3) || method == "HYBRID":
-		switch {
-		case laplace:
-			c.marginal = "laplace"
-		case interaction:
-			c.marginal = "focei"
-		default:
-			c.marginal = "foce"
+		marginal = "fo"
+	case method == "1" || cut("CONDITIONAL", 3):
+		if marginal = "foce"; e.interaction {
+			marginal = "focei"
 		}
 	case method == "ITS":
-		if c.marginal = "focei"; laplace {
-			c.marginal = "laplace"
+		marginal = "focei"
+		c.left("METHOD=ITS (line %d): odes seeks the minimum of the objective about the modes, which is where ITS goes",
+			e.at)
+	case method == "IMP" || method == "IMPMAP" || method == "DIRECT":
+		marginal = "imp(n = " + e.draws + ", seed = " + e.seed + ")"
+		if e.only && c.marginal != "" && c.algorithm == "" {
+			c.left("METHOD="+method+" with EONLY=1 (line %d) estimates nothing, and is left out: `odes sens "+
+				"--solver.marginal=\""+marginal+"\"` computes its objective at the estimates", e.at)
+			return nil
 		}
 	case method == "SAEM":
-		c.left("METHOD=SAEM (line %d) is left out: odes seeks the maximum of the likelihood that imp computes", r.at)
-		c.marginal = "imp(n = 1000, seed = 1)"
-	case method == "IMP" || method == "IMPMAP" || method == "DIRECT":
-		c.marginal = "imp(n = 1000, seed = 1)"
+		c.saem, c.algorithm, c.marginal = e.at, "saem", "imp(n = 1000, seed = 1)"
+		return nil
 	case method == "BAYES" || method == "NUTS" || method == "CHAIN":
-		c.left("METHOD="+method+" (line %d) is left out: `odes sample` draws from the posterior", r.at)
+		c.left("METHOD="+method+" (line %d) is left out: `odes sample` draws from the posterior", e.at)
+		return nil
 	default:
-		return faultf(r.at, "METHOD=%s is not read in $ESTIMATION", method)
+		return faultf(e.at, "METHOD=%s is not read in $ESTIMATION", method)
 	}
+	if imp := strings.HasPrefix(marginal, "imp"); !imp {
+		if e.laplace {
+			marginal = "laplace"
+		}
+		if c.algorithm != "" { // saem comes near the maximum of another likelihood
+			c.left("METHOD=SAEM (line %d) is left out: a record after it estimates by another method", c.saem)
+			c.algorithm = ""
+		}
+	}
+	c.marginal = marginal
 	return nil
 }
 

@@ -203,8 +203,23 @@ func TestForms(t *testing.T) {
 				"$EST METHOD=SAEM\n$EST METHOD=IMP", want: []string{
 				"= 0.5  in [-1, 1]", "let Omega = [[w_CL^2, cor_CL_V*w_CL*w_V], [cor_CL_V*w_CL*w_V, w_V^2]]",
 				"~ mvnormal(Omega)", "let eta_V  = etas[2]",
-				"marginal = imp(n = 1000, seed = 1)",
+				"marginal = imp(n = 1000, seed = 1)", "fit    { algorithm = saem }",
 			},
+		},
+		{
+			what: "SAEM, and the objective at its end", rest: usual +
+				"$EST METHOD=ITS INTER NITER=5\n$EST METHOD=SAEM NBURN=300\n" +
+				"$EST METHOD=IMP EONLY=1 ISAMPLE=3000 SEED=7\n",
+			want: []string{"marginal = imp(n = 3000, seed = 7)", "fit    { algorithm = saem }"},
+		},
+		{
+			what: "an objective at the end of another method", rest: usual + "$EST METHOD=1\n$EST METHOD=IMP EONLY=1\n",
+			want: []string{"marginal = foce }"}, not: []string{"imp", "algorithm"},
+		},
+		{
+			what: "SAEM before another method", rest: usual +
+				"$EST METHOD=SAEM\n$EST METHOD=1 LAPLACE\n$EST METHOD=BAYES\n",
+			want: []string{"marginal = laplace }"}, not: []string{"imp", "algorithm"},
 		},
 	} {
 		out, list := translate(run(c.pk, c.code, c.rest), beside(rows))
@@ -222,8 +237,13 @@ func TestForms(t *testing.T) {
 				t.Errorf("%s: %q in\n%s", c.what, not, out.Text())
 			}
 		}
-		if _, err := odes.Parse("run.ode", out.Text(), odes.ParseOptions{Files: beside(rows)}); err != nil {
+		m, err := odes.Parse("run.ode", out.Text(), odes.ParseOptions{Files: beside(rows)})
+		if err != nil {
 			t.Errorf("%s: %v, of\n%s", c.what, err, out.Text())
+			continue
+		}
+		if s, err := m.FitSettings(odes.Options{}); err != nil || len(s.Over) != strings.Count(out.Text(), "  in [") {
+			t.Errorf("%s: %v is searched for, %v, of\n%s", c.what, s.Over, err, out.Text())
 		}
 	}
 }
@@ -260,6 +280,9 @@ func TestRefused(t *testing.T) {
 		change("Y = F + EPS(1)", "Y = F + DV + EPS(1)"):        "a formula reads DV",
 		change("METHOD=1", "METHOD=1 LIKE"):                    "Y is a likelihood there",
 		change("METHOD=1", "METHOD=NEW"):                       "METHOD=NEW is not read",
+		change("METHOD=1", "METHOD=HYBRID ZERO=1"):             "METHOD=HYBRID is not read",
+		change("METHOD=1", "METHOD=1 CENTERING"):               "CENTERING changes the objective",
+		change("METHOD=1", "METHOD=IMP ISAMPLE=many"):          "ISAMPLE is a whole number",
 		change("rows.csv", "other.csv"):                        "other.csv",
 		change("rows.csv", "../../../etc/passwd"):              "run.ctl:3:7: ",
 		change("IGNORE=@", ""):                                 `"ID" in the column ID is no number`,
@@ -297,7 +320,7 @@ func TestTables(t *testing.T) {
 			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n1,2,8,0\n2,0,.,50\n2,2,3,0\n", "time = [0, 1]", "csv",
 		},
 		{
-			"rows that are kept", "IGNORE=@ ACCEPT=(ID.EQ.2)", "ID TIME DV AMT",
+			"rows that are kept", "IGNORE=@ ACCEPT (ID.EQ.2)", "ID TIME DV AMT",
 			"ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n2,0,.,50\n2,2,3,0\n", "AMT = [50, 0]", "csv",
 		},
 		{

@@ -87,8 +87,14 @@ func readData(text string, r record) (d dataRecord, err error) {
 	if err != nil {
 		return d, err
 	}
-	for _, it := range list {
+	for i := 0; i < len(list); i++ {
+		it := list[i]
 		key := strings.ToUpper(it.key)
+		if i+1 < len(list) && it.value == "" && !it.bracket && (key == "IGNORE" || key == "ACCEPT") &&
+			list[i+1].key == "" && list[i+1].bracket { // IGNORE (ID.EQ.2)
+			i++
+			it.value, it.bracket = list[i].value, true
+		}
 		is := func(full string, least int) bool { return len(key) >= least && strings.HasPrefix(full, key) }
 		switch {
 		case key == "" && it.bracket:

@@ -513,6 +513,9 @@ func (w *writer) text() {
 	if w.effects {
 		t.Item("solver { marginal = %s }", w.marginal)
 	}
+	if w.effects && w.algorithm != "" {
+		t.Item("fit { algorithm = %s }", w.algorithm)
+	}
 }
 
 func quoted(s string) string {
