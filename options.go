@@ -65,6 +65,7 @@ const (
 	onlyFirst                      // see GradientOnly
 	onlySecond                     // see SecondOrder
 	onlyNumbers                    // see NumbersOnly
+	onlyProducts                   // see ProductsOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
@@ -91,6 +92,13 @@ func (o Options) NumbersOnly() Options {
 // them.
 func (o Options) SecondOrder() Options {
 	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlySecond
+	return o
+}
+
+// ProductsOnly returns o for many runs of a search by n numbers in all: values, first derivatives, and what Hessians are
+// multiplied with (Runner.Products); no other runs check them.
+func (o Options) ProductsOnly(n int) Options {
+	o.Direction, o.Events, o.EventTimes, o.only = make([]float64, n), -1, false, onlyProducts
 	return o
 }
 
@@ -226,8 +234,11 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.only != asSet {
 		s.GradientOnly()
 	}
-	if opts.only == onlySecond {
+	switch opts.only {
+	case onlySecond:
 		s.Order = 2
+	case onlyProducts:
+		s.HVP = settings.Vector{List: opts.Direction}
 	}
 	s.Numbers = opts.only == onlyNumbers
 	return s

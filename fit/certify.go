@@ -162,6 +162,10 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			c.Hessian = make([]float64, n*n)
 			e.curvature(h, sign, m.x, at.Gradient, c.Hessian)
 		}
+	} else if !p.squares && n > differences {
+		if product := e.products(); product != nil {
+			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
+		}
 	}
 	if m.gradient == nil {
 		m.gradient = make([]float64, n)

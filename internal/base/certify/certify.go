@@ -43,6 +43,9 @@ type Problem struct {
 	Smooth bool
 	// Over tells that nobody wants the certificate any more, which then means nothing; nil for never.
 	Over func() bool
+	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for matrices;
+	// nil: it cannot be had.
+	Products func(y, v, out []float64) error
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
@@ -141,6 +144,13 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			if x := p.curved(l, scale, r).Solve(); x != nil {
 				take(p.whole(x, r))
 			}
+		}
+	}
+	if clear := float64(clearly * p.Enough * p.Size); p.Products != nil && plain == nil && gain <= clear {
+		const most = 300 // products
+		p.solved++
+		if g, d, ok := p.products(most); ok && g > gain {
+			gain, step, radius = g, d, 1
 		}
 	}
 	return gain, step, radius
