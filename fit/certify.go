@@ -162,7 +162,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			c.Hessian = make([]float64, n*n)
 			e.curvature(h, sign, m.x, at.Gradient, c.Hessian)
 		}
-	} else if !p.squares && n > differences {
+	} else if !p.squares && n > differences && !m.spent {
 		if product := e.products(); product != nil {
 			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
 		}
@@ -489,7 +489,7 @@ func (p judge) locate(
 	defer end()
 	const rounds = 12
 	for round := 0; ; round++ {
-		m := &minimum{x: slices.Clone(best.x), factor: 1}
+		m := &minimum{x: slices.Clone(best.x), factor: 1, spent: best.Status == "limit"}
 		p.atBounds(m)
 		if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
 			return nil, nil, err

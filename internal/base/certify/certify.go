@@ -107,6 +107,9 @@ var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
 // point is no minimum by that alone, and the gain is a lower bound.
 const manyVariables, clearly = 150, 1e3
 
+// mostProducts is how many Hessians times vectors a certificate of many variables may take.
+const mostProducts = 300
+
 // rounding is the part of the scale of a linear program that its slopes are not certain to.
 const rounding = 0x1p-38
 
@@ -115,6 +118,7 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 	plain := p.curves
 	defer func() { p.curves = plain }()
 	p.presses = false
+	most := math.Inf(1) // what a convex function could fall by
 	for _, r := range radii {
 		if p.Over != nil && p.Over() {
 			return 0, nil, 0
@@ -126,6 +130,9 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			return scale, make([]float64, len(p.X)), r
 		}
 		s := l.Solve()
+		if r == 1 {
+			most = -float64(s.Bound * scale)
+		}
 		p.curves = p.lagrangian(plain, of, s.Multipliers, scale)
 		take := func(d []float64) {
 			if g, q := p.along(d); g > gain {
@@ -146,10 +153,10 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			}
 		}
 	}
-	if clear := float64(clearly * p.Enough * p.Size); p.Products != nil && plain == nil && gain <= clear {
-		const most = 300 // products
+	enough := float64(p.Enough * p.Size)
+	if p.Products != nil && plain == nil && gain <= float64(clearly*enough) && most > enough {
 		p.solved++
-		if g, d, ok := p.products(most); ok && g > gain {
+		if g, d, ok := p.products(mostProducts); ok && g > gain {
 			gain, step, radius = g, d, 1
 		}
 	}

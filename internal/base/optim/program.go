@@ -47,7 +47,7 @@ type program struct {
 	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
-	turns      []turn      // of J, which are still to be made
+	turns      []turn                       // of J, which are still to be made
 	many       bool                         // g is its diagonal
 	product    func(v, out []float64) error // in place of g, for many variables
 	over       func() bool                  // whether the solution is no longer wanted; nil for never

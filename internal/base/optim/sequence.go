@@ -239,6 +239,9 @@ func (s *sequence) step(ctx context.Context) (status Status, over bool) {
 		return Stopped, true
 	case s.o.Evaluations > 0 && s.res.Evaluations >= s.o.Evaluations:
 		return Evaluations, true
+	case s.p.Many && falls < 0 && s.radius > 1e-8: // rounding has spoiled the step
+		s.radius *= 0.1
+		return 0, false
 	case !(falls > float64(epsilon*math.Abs(s.now.at.Value))):
 		return ByGradient, true
 	case length < s.shortest() || slices.Equal(next, s.x):

@@ -135,7 +135,13 @@ func (s *Tolerances) alike(y []float64) (alone bool) {
 	}
 	clear(s.most)
 	for i, g := range s.groups {
-		s.most[g] = max(s.most[g], math.Abs(float64(s.per[i]*y[i])), s.base[i])
+		x := math.Abs(float64(s.per[i] * y[i])) // max would look at what is no number, and takes twice as long
+		if b := s.base[i]; b > x {
+			x = b
+		}
+		if x > s.most[g] {
+			s.most[g] = x
+		}
 	}
 	for _, i := range s.Young {
 		most := s.most[s.groups[i]]
