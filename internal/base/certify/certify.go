@@ -153,8 +153,13 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			}
 		}
 	}
-	enough := float64(p.Enough * p.Size)
-	if p.Products != nil && plain == nil && gain <= float64(clearly*enough) && most > enough {
+	if p.Products == nil || plain != nil {
+		return gain, step, radius
+	}
+	switch enough := float64(p.Enough * p.Size); {
+	case most <= enough: // even without curvature
+		gain = math.Max(gain, most)
+	case gain <= float64(clearly*enough):
 		p.solved++
 		if g, d, ok := p.products(mostProducts); ok && g > gain {
 			gain, step, radius = g, d, 1
