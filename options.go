@@ -61,11 +61,11 @@ type Options struct {
 type derivatives uint8
 
 const (
-	asSet       derivatives = iota // what the settings ask for, checked as they ask for it
-	onlyFirst                      // see GradientOnly
-	onlySecond                     // see SecondOrder
-	onlyNumbers                    // see NumbersOnly
-	onlyProducts                   // see ProductsOnly
+	asSet        derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                       // see GradientOnly
+	onlySecond                      // see SecondOrder
+	onlyNumbers                     // see NumbersOnly
+	onlyProducts                    // see ProductsOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
@@ -95,8 +95,8 @@ func (o Options) SecondOrder() Options {
 	return o
 }
 
-// ProductsOnly returns o for many runs of a search by n numbers in all: values, first derivatives, and what Hessians are
-// multiplied with (Runner.Products); no other runs check them.
+// ProductsOnly returns o for many runs by n numbers in all: values, first derivatives, and Hessians times vectors
+// (Runner.Products), and no other runs that check them.
 func (o Options) ProductsOnly(n int) Options {
 	o.Direction, o.Events, o.EventTimes, o.only = make([]float64, n), -1, false, onlyProducts
 	return o

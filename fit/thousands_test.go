@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/fit"
 )
 
-// TestThousands solves problems of control with many pieces, whose optima are known on their grids: a mass that moves by
-// one in two seconds and stops, with the least force, and one that does so in the least time, 2.
+// TestThousands solves problems of control with many pieces, whose optima are known on their grids: a mass that moves
+// by one in two seconds and stops, with the least force, and one that does so in the least time.
 func TestThousands(t *testing.T) {
 	const n = 800
 	h := 2.0 / n

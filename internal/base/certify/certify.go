@@ -43,8 +43,8 @@ type Problem struct {
 	Smooth bool
 	// Over tells that nobody wants the certificate any more, which then means nothing; nil for never.
 	Over func() bool
-	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for matrices;
-	// nil: it cannot be had.
+	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for
+	// matrices; nil: it cannot be had.
 	Products func(y, v, out []float64) error
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)

@@ -21,7 +21,8 @@ func (p *Problem) products(most int) (gain float64, step []float64, ok bool) {
 	n := len(p.X)
 	enough := float64(part * p.Enough * p.Size)
 	b := optim.Box{
-		G: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n), Convex: true, Products: most, Over: p.Over,
+		G: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n),
+		Convex: true, Products: most, Over: p.Over,
 	}
 	moves := 0.0
 	for i := range n {

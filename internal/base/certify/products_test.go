@@ -31,7 +31,8 @@ func TestProducts(t *testing.T) {
 		}
 		at := func(x []float64) Certificate {
 			p := &Problem{
-				X: x, Sizes: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n), Size: value(make([]float64, n)),
+				X: x, Sizes: make([]float64, n), Lo: make([]float64, n), Hi: make([]float64, n),
+				Size:   value(make([]float64, n)),
 				Enough: enough, Smooth: true, At: &Point{Value: value(x), Gradient: make([]float64, n)},
 				Products: func(_, v, out []float64) error {
 					for i := range out {

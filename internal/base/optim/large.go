@@ -25,7 +25,8 @@ func (p *program) boxed() bool {
 		if lengths[j] = size; size == 0 {
 			size = 1
 		}
-		r := BoxRow{V: l.v / size, A: make([]float64, n), Below: float64(l.below * size), Above: float64(l.above * size)}
+		r := BoxRow{V: l.v / size, A: make([]float64, n)}
+		r.Below, r.Above = float64(l.below*size), float64(l.above*size)
 		add(r.A, 1/size, l.a)
 		b.Rows = append(b.Rows, r)
 	}
