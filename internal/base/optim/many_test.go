@@ -128,8 +128,8 @@ func TestManyAgrees(t *testing.T) {
 		got, err := Constrained(context.Background(), p, x0, Options{})
 		off := math.Abs(got.Value - want.Value)
 		if err != nil || !got.Status.Converged() || !(off <= 1e-6*(1+math.Abs(want.Value))) {
-			t.Errorf("round %d, %d variables, %d constraints: %v, %v, %.10g after %d, want %.10g after %d; %g", round, n, k,
-				err, got.Status, got.Value, got.Evaluations, want.Value, want.Evaluations, got.Violation)
+			t.Errorf("round %d, %d variables, %d constraints: %v, %v, %.10g after %d, want %.10g after %d; %g", round,
+				n, k, err, got.Status, got.Value, got.Evaluations, want.Value, want.Evaluations, got.Violation)
 		}
 	}
 }
