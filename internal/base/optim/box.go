@@ -270,7 +270,7 @@ func (b *Box) along(w, hw []float64) bool {
 	}
 	first, last := math.Inf(1), 0.0 // where the first bound is met, and the last one
 	for i, v := range w {
-		room := math.Inf(1)
+		var room float64
 		switch {
 		case v > 0:
 			room = (b.Hi[i] - b.D[i]) / v
