@@ -61,10 +61,11 @@ type Options struct {
 type derivatives uint8
 
 const (
-	asSet       derivatives = iota // what the settings ask for, checked as they ask for it
-	onlyFirst                      // see GradientOnly
-	onlySecond                     // see SecondOrder
-	onlyNumbers                    // see NumbersOnly
+	asSet        derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                       // see GradientOnly
+	onlySecond                      // see SecondOrder
+	onlyNumbers                     // see NumbersOnly
+	onlyProducts                    // see ProductsOnly
 )
 
 // GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
@@ -91,6 +92,13 @@ func (o Options) NumbersOnly() Options {
 // them.
 func (o Options) SecondOrder() Options {
 	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlySecond
+	return o
+}
+
+// ProductsOnly returns o for many runs by n numbers in all: values, first derivatives, and Hessians times vectors
+// (Runner.Products), and no other runs that check them.
+func (o Options) ProductsOnly(n int) Options {
+	o.Direction, o.Events, o.EventTimes, o.only = make([]float64, n), -1, false, onlyProducts
 	return o
 }
 
@@ -226,8 +234,11 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.only != asSet {
 		s.GradientOnly()
 	}
-	if opts.only == onlySecond {
+	switch opts.only {
+	case onlySecond:
 		s.Order = 2
+	case onlyProducts:
+		s.HVP = settings.Vector{List: opts.Direction}
 	}
 	s.Numbers = opts.only == onlyNumbers
 	return s

@@ -90,6 +90,12 @@ func (m *Model) converted(set []Assignment) ([]compiled.Override, error) {
 // must have one.
 func (r *Runner) SetDirection(v []float64) error { return r.engine.SetDirection(v) }
 
+// Products returns the Hessian of each objective times v, [objectives][columns], where the run was that Sensitivities
+// made last. Its options are those of ProductsOnly, or have a direction.
+func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
+	return r.engine.Products(ctx, v)
+}
+
 // Warm lets searches for steady states in the runs to come begin at what the run before found, unless the settings say
 // steady_start = own; Warm(false) ends that. What they find is stable, but need not be the state that a run from the
 // initial values leads to: a run without Warm at the same values tells. Runs with Warm belong to one search, which

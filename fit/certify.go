@@ -187,16 +187,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	c.Smooth = !jumps
 	folds := of.Doubtful != nil && slices.Contains(of.Doubtful[:s.Columns], true) || slices.ContainsFunc(of.Sides,
 		func(b odes.BothSides) bool { return b.Value == 0 })
-	if folds && !p.squares {
-		c.Hessian = nil
-	} else if m.hessian != nil && !p.kinks {
-		c.Hessian = m.hessian
-	} else if !p.squares && n <= many && p.hasHessian() {
-		if h, err := e.run(ctx, m.x, true); err == nil {
-			c.Hessian = make([]float64, n*n)
-			e.curvature(h, sign, m.x, at.Gradient, c.Hessian)
-		}
-	}
+	p.curvatures(ctx, e, m, c, folds)
 	if m.gradient == nil {
 		m.gradient = make([]float64, n)
 		e.gather(s, 0, sign, m.x, m.gradient)
@@ -240,6 +231,30 @@ func (c *certificate) tell(out *Result) {
 	for i := range out.Clusters {
 		if out.Clusters[i].Best == 0 {
 			out.Clusters[i].Value = o.Value
+		}
+	}
+}
+
+// curvatures gives the certificate of a point the second derivatives that are at hand, or can be had.
+func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *certify.Problem, folds bool) {
+	n, sign := len(m.x), p.sign()
+	switch {
+	case p.squares:
+		if m.hessian != nil && !p.kinks {
+			c.Hessian = m.hessian
+		}
+	case folds:
+		c.Hessian = nil
+	case m.hessian != nil && !p.kinks:
+		c.Hessian = m.hessian
+	case n <= many && p.hasHessian():
+		if h, err := e.run(ctx, m.x, true); err == nil {
+			c.Hessian = make([]float64, n*n)
+			e.curvature(h, sign, m.x, c.At.Gradient, c.Hessian)
+		}
+	case n > differences && !m.spent:
+		if product := e.products(); product != nil {
+			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
 		}
 	}
 }
@@ -541,7 +556,7 @@ func (p judge) locate(
 	defer end()
 	const rounds = 12
 	for round := 0; ; round++ {
-		m := &minimum{x: slices.Clone(best.x), factor: 1}
+		m := &minimum{x: slices.Clone(best.x), factor: 1, spent: best.Status == "limit"}
 		p.atBounds(m)
 		if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
 			return nil, nil, err

@@ -29,6 +29,7 @@ type minimum struct {
 	factor   float64   // of standard deviations
 	freedom  int       // rows less estimates
 	refits   int       // that came to an end
+	spent    bool      // a limit ended the search
 	cut      string    // what Ctrl-C left undone, in words; "" for nothing
 }
 

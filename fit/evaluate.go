@@ -496,6 +496,7 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
 	}
 	p.Peaked = e.p.model.ReadsLargest(e.p.settings.Objective)
+	p.Many = len(e.p.coords) > dense
 	p.Curve, p.Cheap = e.lagrangian()
 	return p
 }

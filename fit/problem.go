@@ -333,14 +333,15 @@ func atZero(p *problem, i int, x float64) bool {
 }
 
 // scales returns the sizes by which a search from x measures its steps. The elements of the initial value of an array
-// are numbers of one kind, a field at its points, and have the size of the largest of them. Those of other arrays may
-// be rates of several magnitudes; each has its own.
+// are numbers of one kind, a field at its points, and have the size of the largest of them; so have hundreds of values
+// of a control. Those of other arrays may be rates of several magnitudes; each has its own.
 func (p *problem) scales(x []float64) []float64 {
 	out := p.sizes(x)
 	largest := make([]float64, len(p.settings.Over))
 	for i, v := range x {
 		c := &p.coords[i]
-		if c.index != nil && !c.log && c.block == nil && p.settings.Over[c.variable].Initial {
+		field := p.settings.Over[c.variable].Initial || !p.squares && len(p.coords) > dense
+		if field && c.index != nil && !c.log && c.block == nil {
 			largest[c.variable] = max(largest[c.variable], math.Abs(v))
 		}
 	}

@@ -43,6 +43,9 @@ type Problem struct {
 	Smooth bool
 	// Over tells that nobody wants the certificate any more, which then means nothing; nil for never.
 	Over func() bool
+	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for
+	// matrices; nil: it cannot be had.
+	Products func(y, v, out []float64) error
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
@@ -104,6 +107,9 @@ var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
 // point is no minimum by that alone, and the gain is a lower bound.
 const manyVariables, clearly = 150, 1e3
 
+// mostProducts is how many Hessians times vectors a certificate of many variables may take.
+const mostProducts = 300
+
 // rounding is the part of the scale of a linear program that its slopes are not certain to.
 const rounding = 0x1p-38
 
@@ -112,6 +118,7 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 	plain := p.curves
 	defer func() { p.curves = plain }()
 	p.presses = false
+	most := math.Inf(1) // what a convex function could fall by
 	for _, r := range radii {
 		if p.Over != nil && p.Over() {
 			return 0, nil, 0
@@ -123,6 +130,9 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			return scale, make([]float64, len(p.X)), r
 		}
 		s := l.Solve()
+		if r == 1 {
+			most = -float64(s.Bound * scale)
+		}
 		p.curves = p.lagrangian(plain, of, s.Multipliers, scale)
 		take := func(d []float64) {
 			if g, q := p.along(d); g > gain {
@@ -141,6 +151,18 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			if x := p.curved(l, scale, r).Solve(); x != nil {
 				take(p.whole(x, r))
 			}
+		}
+	}
+	if p.Products == nil || plain != nil {
+		return gain, step, radius
+	}
+	switch enough := float64(p.Enough * p.Size); {
+	case most <= enough: // even without curvature
+		gain = math.Max(gain, most)
+	case gain <= float64(clearly*enough):
+		p.solved++
+		if g, d, ok := p.products(mostProducts); ok && g > gain {
+			gain, step, radius = g, d, 1
 		}
 	}
 	return gain, step, radius

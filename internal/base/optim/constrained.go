@@ -21,15 +21,16 @@ type KinkedProblem struct {
 	// Evaluate fills in at, k and c; see Problem. Value is that of the whole objective, with its kinks, and Gradient
 	// and Hessian are those of F. The Hessian may be any positive semidefinite matrix that stands for it, or zero.
 	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, k *Kinks, c *Constraints) error
-	// Curve and Cheap are as in ConstrainedProblem.
+	// Curve, Cheap and Many are as in ConstrainedProblem. With Many there are no Hessians.
 	Curve func(ctx context.Context, x, y, h []float64) error
 	Cheap bool
+	Many  bool
 }
 
 func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
 	return Folded(ctx, KinkedProblem{
 		Variables: p.Variables, Constraints: p.Constraints, Bounds: p.Bounds, Lo: p.Lo, Hi: p.Hi, Largest: p.Largest,
-		Peaked: p.Peaked, Curve: p.Curve, Cheap: p.Cheap,
+		Peaked: p.Peaked, Curve: p.Curve, Cheap: p.Cheap, Many: p.Many,
 		Evaluate: func(ctx context.Context, x []float64, want Want, at *Point, _ *Kinks, c *Constraints) error {
 			return p.Evaluate(ctx, x, want, at, c)
 		},

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 // steps since it was fresh told.
 type curvature struct {
 	b       []float64 // n × n, of scaled variables
+	grown   *grown    // in place of b, for many variables
 	exact   bool
 	fresh   bool
 	off     bool            // second derivatives could not be had
@@ -23,7 +25,13 @@ type holder struct{ kink, constraint int }
 
 // begin makes the curvature that of the start.
 func (m *curvature) begin(ctx context.Context, s *sequence) {
-	m.b, m.bounds = make([]float64, s.n*s.n), make([]bool, s.n)
+	m.bounds = make([]bool, s.n)
+	if s.p.Many {
+		m.grown = &grown{quasiNewton{memory: cmp.Or(s.o.Memory, 30)}}
+		m.fresh = true
+		return
+	}
+	m.b = make([]float64, s.n*s.n)
 	m.start(s)
 	if s.p.Curve != nil && s.p.Cheap {
 		m.exact = true
@@ -39,6 +47,10 @@ func (m *curvature) start(s *sequence) {
 
 // renew makes the curvature anew at the end of a search: exact if that can be.
 func (m *curvature) renew(ctx context.Context, s *sequence) {
+	if m.grown != nil { // what is old in it is forgotten anyway
+		m.fresh = true
+		return
+	}
 	if m.exact = s.p.Curve != nil && !m.off; m.exact {
 		m.look(ctx, s)
 	}
@@ -103,6 +115,10 @@ func (m *curvature) learn(s *sequence, next []float64) {
 			for i := range m.b {
 				m.b[i] *= 0.5
 			}
+			if m.grown != nil {
+				m.grown.s, m.grown.y, m.grown.stale = nil, nil, true
+				m.grown.gamma *= 0.5
+			}
 		}
 		return
 	}
@@ -122,6 +138,11 @@ func (m *curvature) learn(s *sequence, next []float64) {
 		add(y, slope, to)
 		add(y, -slope, l.a)
 	}
+	if m.grown != nil {
+		m.grown.learn(p, y)
+		m.fresh = false
+		return
+	}
 	if py := dot(p, y); m.fresh && largest(m.b) == 0 && py > 1e-8*norm(p)*norm(y) {
 		for i := range s.n {
 			m.b[i*s.n+i] = dot(y, y) / py
@@ -137,6 +158,10 @@ func (m *curvature) learn(s *sequence, next []float64) {
 // along returns the curvature along a step.
 func (m *curvature) along(d []float64) float64 {
 	out := make([]float64, len(d))
+	if m.grown != nil {
+		m.grown.apply(d, out)
+		return dot(d, out)
+	}
 	multiply(m.used, d, out)
 	return dot(d, out)
 }
@@ -145,6 +170,19 @@ func (m *curvature) along(d []float64) float64 {
 // by more of it across them, which changes no step that they hold; else by turning what is negative. size is how much
 // the objective changes by a step as long as the radius. Steps of programs are in units of that.
 func (m *curvature) fill(s *sequence, q *program, size float64) {
+	if m.grown != nil {
+		least := 1e-7 * size
+		if least == 0 {
+			least = float64(1e-7 * s.penalty * s.radius)
+		}
+		q.multiplied(s.n, func(v, out []float64) {
+			m.grown.apply(v, out)
+			for i := range out {
+				out[i] = float64(out[i]*s.radius*s.radius) + float64(least*v[i])
+			}
+		})
+		return
+	}
 	n, all, square := s.n, q.n, float64(s.radius*s.radius)
 	most := 0.0
 	for i := range n {

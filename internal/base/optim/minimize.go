@@ -280,16 +280,21 @@ func (f *quasiNewton) accept() {
 			s[i] = (f.to[i] - f.x[i]) * f.d[i]
 			y[i] = (f.trial.Gradient[i] - f.now.Gradient[i]) / f.d[i]
 		}
-		if sy := dot(s, y); sy > 1e-10*norm(s)*norm(y) {
-			if len(f.s) == f.memory {
-				f.s, f.y = f.s[1:], f.y[1:]
-			}
-			f.s, f.y = append(f.s, s), append(f.y, y)
-			f.gamma = dot(y, y) / sy
-			f.stale, f.solved = true, nil
-		}
+		f.learn(s, y)
 	}
 	f.general.accept()
+}
+
+// learn is told of a step and the difference of slopes, which it keeps.
+func (f *quasiNewton) learn(s, y []float64) {
+	if sy := dot(s, y); sy > 1e-10*norm(s)*norm(y) {
+		if len(f.s) == f.memory {
+			f.s, f.y = f.s[1:], f.y[1:]
+		}
+		f.s, f.y = append(f.s, s), append(f.y, y)
+		f.gamma = dot(y, y) / sy
+		f.stale, f.solved = true, nil
+	}
 }
 
 // update makes the vectors a and b anew, where steps have come since.

@@ -113,6 +113,8 @@ type ConstrainedProblem struct {
 	// so is asked for at each point; else it is where a search has come to an end without it.
 	Curve func(ctx context.Context, x, y, h []float64) error
 	Cheap bool
+	// Many tells that there are so many variables that no matrix of n × n numbers is to be made. Curve does not count.
+	Many bool
 	// Evaluate fills in at and c; see Problem. It is not asked for Curving.
 	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, c *Constraints) error
 }

@@ -132,7 +132,8 @@ func (s *sequence) solve(lines []line, objective, curved bool) plan {
 	n, r := s.n, s.radius
 	tops := s.tops(lines, objective)
 	all := n + len(tops)
-	q := program{n: all, g: make([]float64, all*all), a: make([]float64, all), over: s.over}
+	q := program{n: all, a: make([]float64, all), over: s.over}
+	q.square(s.p.Many)
 	q.lo, q.hi = s.box(r)
 	for i := range n {
 		q.lo[i], q.hi[i] = q.lo[i]/r, q.hi[i]/r
@@ -169,9 +170,7 @@ func (s *sequence) solve(lines []line, objective, curved bool) plan {
 	if curved {
 		s.model.fill(s, &q, size)
 	} else {
-		for i := range n {
-			q.g[i*all+i] = float64(1e-6 * s.penalty * r)
-		}
+		q.round(n, float64(1e-6*s.penalty*r))
 	}
 	if !q.solve() { // a step against the slopes is always one
 		q.x, q.y, q.z = make([]float64, all), make([]float64, len(q.lines)), make([]float64, all)
@@ -245,7 +244,7 @@ func (s *sequence) tops(lines []line, objective bool) (list tops) {
 // put adds to a program that variable j is beyond all pieces.
 func (t *top) put(q *program, j int, radius float64) {
 	q.a[j], q.lo, q.hi = t.price, append(q.lo, t.least), append(q.hi, 1e3)
-	q.g[j*q.n+j] = float64(1e-7 * t.price)
+	q.set(j, float64(1e-7*t.price))
 	for _, l := range t.pieces {
 		p := line{v: t.sign * l.v / t.size, a: make([]float64, q.n), kink: -1, constraint: -1, cut: true}
 		add(p.a, t.sign*radius/t.size, l.a)
@@ -273,10 +272,11 @@ func (s *sequence) change(lines []line, d []float64) float64 {
 // the planned one, which was to have the penalty function at promised; nil for none.
 func (s *sequence) corrected(promised float64) []float64 {
 	n := s.n
-	q := program{n: n, g: make([]float64, n*n), a: make([]float64, n), over: s.over}
+	q := program{n: n, a: make([]float64, n), over: s.over}
+	q.square(s.p.Many)
+	q.round(n, 1)
 	q.lo, q.hi = s.box(math.Inf(1))
 	for i, v := range s.plan.d {
-		q.g[i*n+i] = 1
 		q.lo[i], q.hi[i] = math.Min(q.lo[i]-v, 0), math.Max(q.hi[i]-v, 0)
 	}
 	bent := 0.0 // how much of the penalty function is due to kinks and constraints that curve

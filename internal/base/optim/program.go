@@ -47,8 +47,10 @@ type program struct {
 	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
-	turns      []turn      // of J, which are still to be made
-	over       func() bool // whether the solution is no longer wanted; nil for never
+	turns      []turn                       // of J, which are still to be made
+	many       bool                         // g is its diagonal
+	product    func(v, out []float64) error // in place of g, for many variables
+	over       func() bool                  // whether the solution is no longer wanted; nil for never
 }
 
 // side is what holds a solution: the bound of x[i] if i < n, else the kink of line i−n. sign tells whether it holds it
@@ -63,6 +65,9 @@ type side struct {
 
 // solve finds the solution, and reports whether there is one: G may not be positive definite.
 func (p *program) solve() bool {
+	if p.product != nil {
+		return p.boxed()
+	}
 	n, k := p.n, len(p.lines)
 	p.x, p.y, p.z = make([]float64, n), make([]float64, k), make([]float64, n)
 	p.inverse, p.r = make([]float64, n*n), make([]float64, n*n)

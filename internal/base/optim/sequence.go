@@ -68,9 +68,13 @@ type visited struct {
 // error is one of the start (ErrStart); the result then has status Failed.
 func Folded(ctx context.Context, p KinkedProblem, x0 []float64, o Options) (Result, error) {
 	n, m, k := p.Variables, p.Kinks, p.Constraints
+	square := n * n
+	if p.Many {
+		square = 0
+	}
 	room := func() sample {
 		return sample{
-			at:    Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)},
+			at:    Point{Gradient: make([]float64, n), Hessian: make([]float64, square)},
 			kinks: Kinks{U: make([]float64, m), J: make([]float64, m*n), W: make([]float64, m)},
 			c:     Constraints{C: make([]float64, k), J: make([]float64, k*n)},
 		}
@@ -109,7 +113,9 @@ func (s *sequence) evaluate(ctx context.Context, x []float64) error {
 			t.c.J[i*n+j] *= size
 		}
 	}
-	s.scale(t.at.Hessian)
+	if !s.p.Many {
+		s.scale(t.at.Hessian)
+	}
 	return nil
 }
 
@@ -233,6 +239,9 @@ func (s *sequence) step(ctx context.Context) (status Status, over bool) {
 		return Stopped, true
 	case s.o.Evaluations > 0 && s.res.Evaluations >= s.o.Evaluations:
 		return Evaluations, true
+	case s.p.Many && falls < 0 && s.radius > 1e-8: // rounding has spoiled the step
+		s.radius *= 0.1
+		return 0, false
 	case !(falls > float64(epsilon*math.Abs(s.now.at.Value))):
 		return ByGradient, true
 	case length < s.shortest() || slices.Equal(next, s.x):

@@ -180,6 +180,26 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *result.Sensitivities
 	return nil
 }
 
+// Products returns the Hessian of each objective times v, [objectives][columns], where the run was that Sensitivities
+// made last. What was recorded is read once more; where it is not at hand any more, the run is made once more.
+func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
+	if err := r.SetDirection(v); err != nil {
+		return nil, err
+	}
+	if r.last != r || r.trajectory.Thinned() || len(r.parts) > 0 || r.people != nil {
+		s, err := r.Sensitivities(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.Products, nil
+	}
+	list, _, err := r.products(ctx, 1, func(int) []float64 { return v }, nil, 1)
+	if err != nil {
+		return nil, r.refused(err)
+	}
+	return list, nil
+}
+
 // products returns the products of the Hessian of each objective with count directions,
 // [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
 // row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. sharing Runners share
