@@ -36,6 +36,7 @@ var sample = &Row{
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "Number of draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
 		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Seed of the random numbers."},
+		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{samplers}"},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
 			Help: "Keep chains in this file, and continue those in it, also with more draws.",
@@ -54,15 +55,29 @@ var sample = &Row{
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
 		{"odes sample model.ode --sample.method=smc", "several modes, and the evidence"},
 		{"odes sample model.ode --resume chains --draws 4000", "go on after Ctrl-C, or with more draws"},
+		{"odes sample model.ode --workers nats://host", "chains on other machines: see odes worker"},
 	},
 	Pictures: samplePictures,
 	Draw:     "draw",
 	Keeps:    true,
+	Check:    checkWorkers,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		return sampled(ctx, m, posterior.Options{Options: o}, false)
 	},
 	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
 		o := posterior.Options{Options: a.Options, Workers: a.Options.Threads}
+		if where := a.Values["workers"]; elsewhere(where) {
+			o.Source = a.Source
+			o.Source.Text, o.Source.Files = a.Text()
+			var end func()
+			var err error
+			if o.Backend, end, err = a.Workers(where); err != nil {
+				return nil, err
+			}
+			defer end()
+		} else if n := a.Values.Number("workers"); n > 0 {
+			o.Workers = n
+		}
 		kept, err := keepChains(a)
 		if err != nil {
 			return nil, err
@@ -189,7 +204,7 @@ func keepChains(a *Ask) (*posterior.File, error) {
 	settings := slices.DeleteFunc(slices.Clone(a.Options.Settings), func(s odes.Setting) bool {
 		return s.Key == "sample.draws"
 	})
-	fmt.Fprint(h, text, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver, "\x00", a.Options.Sens)
+	fmt.Fprint(h, text, "\x00", a.Source.Experiment, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver, "\x00", a.Options.Sens)
 	for _, name := range slices.Sorted(maps.Keys(files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(files[name]), files[name])
 	}

@@ -1,5 +1,5 @@
-// Package cluster computes ensembles, and the searches of fits, on many machines. Between those who ask and those who
-// compute stands a server of NATS JetStream, which keeps what there is to do and what is done:
+// Package cluster computes ensembles, searches of fits and chains of draws on many machines. Between those who ask and
+// those who compute stands a server of NATS JetStream, which keeps what there is to do and what is done:
 //
 //   - A job lies in an object store under the name of its content, and is sent once. Jobs come in kinds, see kinds.
 //   - Every chunk is a message of a work queue. A worker takes one, tells that it is still at it, stores the result,
@@ -288,7 +288,7 @@ func differs(h nats.Header, own nats.Header) string {
 	return ""
 }
 
-// Queue lets workers compute. It is the Backend of ensembles and of fits.
+// Queue lets workers compute. It is the Backend of ensembles, of fits and of posteriors.
 type Queue struct {
 	Conn *nats.Conn
 	// Notice is told what users should know: workers that refuse, chunks that were set aside. It may be nil.

@@ -18,22 +18,14 @@ func (p *problem) chains(ctx context.Context, r *Result) error {
 	r.Chains = make([]Chain, s.Chains)
 	courses := make([]*course, s.Chains)
 	for k := range courses {
-		courses[k] = &course{p: p, number: k, result: r, kept: &r.Chains[k], behind: -1}
-		courses[k].kept.Mode = -1
+		courses[k] = p.newCourse(r, k, &r.Chains[k])
 		if err := courses[k].recall(); err != nil {
 			return err
 		}
 	}
 	p.told.begin("runs", s.Chains*(s.Warmup+s.Draws))
 	for stage, end := range p.stages(r) {
-		err := p.each(s.Chains, func(e *evaluator, k int) error {
-			err := courses[k].follow(ctx, e, stage, end)
-			if kept := courses[k].keep(); err == nil {
-				err = kept
-			}
-			return err
-		})
-		if err != nil {
+		if err := p.followAll(ctx, courses, stage, end); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -77,6 +69,20 @@ func (p *problem) chains(ctx context.Context, r *Result) error {
 	return nil
 }
 
+// followAll makes the iterations of all chains to the end of a stage.
+func (p *problem) followAll(ctx context.Context, courses []*course, stage, end int) error {
+	if p.opts.Backend != nil {
+		return p.followElsewhere(ctx, courses, stage, end)
+	}
+	return p.each(len(courses), func(e *evaluator, k int) error {
+		err := courses[k].follow(ctx, e, stage, end)
+		if kept := courses[k].keep(); err == nil {
+			err = kept
+		}
+		return err
+	})
+}
+
 // orInterrupted is nil where what ended a chain is that ctx did: what it drew is kept.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -89,7 +95,7 @@ func orInterrupted(ctx context.Context, err error) error {
 func (p *problem) scale(r *Result, mode, chain int) []float64 {
 	n := p.size()
 	if mode < 0 && len(p.paths) > 0 {
-		return p.paths[chain%len(p.paths)].best.scale
+		return p.paths[chain%len(p.paths)].Best.Scale
 	}
 	if p.settings.Metric == "hessian" && mode >= 0 {
 		return r.Modes[mode].scale

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/base/draws"
 	"odes.dev/odes/lang/diag"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	Workers int
 	// Keep keeps chains, and has those that go on; nil for none.
 	Keep *File
+	// Backend makes chains and searches elsewhere; nil: this process does. It has to know Source, of which the model is.
+	Backend Backend
+	Source  ensemble.Source
 }
 
 // Result is what was drawn, and what it is worth.

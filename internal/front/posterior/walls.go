@@ -86,7 +86,7 @@ func (p *problem) walls(ctx context.Context, r *Result) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			p.told.step(0)
+			p.told.step(1, 0)
 			if err != nil {
 				at = nil
 			} else {
