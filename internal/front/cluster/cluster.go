@@ -415,11 +415,11 @@ func (q *queue) forget(job string, subjects ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, s := range subjects {
-		stream := q.results
 		if s == taskSubject {
-			stream = q.tasks
+			q.takeBack(ctx, job)
+			continue
 		}
-		_ = stream.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*")) // what stays does no harm, and ends with its age
+		_ = q.results.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*")) // what stays does no harm, and ends with its age
 	}
 	if slices.Contains(subjects, resultSubject) {
 		_ = q.jobs.Delete(ctx, job)
@@ -429,6 +429,20 @@ func (q *queue) forget(job string, subjects ...string) {
 					_ = q.bulk.Delete(ctx, o.Name)
 				}
 			}
+		}
+	}
+}
+
+// takeBack removes the chunks of a job that are in the queue, one by one: of a server that purges a queue, chunks of
+// other jobs which are to be given out once more are lost.
+func (q *queue) takeBack(ctx context.Context, job string) {
+	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter(taskSubject+job+".*"))
+	if err != nil {
+		return
+	}
+	for subject := range info.State.Subjects {
+		if m, err := q.tasks.GetLastMsgForSubject(ctx, subject); err == nil {
+			_ = q.tasks.DeleteMsg(ctx, m.Sequence)
 		}
 	}
 }
