@@ -498,7 +498,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 	type trust struct {
 		Draws  int    `json:"draws"`
 		Failed int    `json:"failed"`
-		Factor number `json:"factor"`
+		Factor number `json:"factor,omitempty"`
 		Sd     number `json:"sd_log_weight"`
 		Shift  number `json:"shift"`
 	}
@@ -545,6 +545,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		Modes       []mode         `json:"modes"`
 		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
+		Integrals   *trust         `json:"integrals,omitempty"`
 		LOO         *loo           `json:"loo,omitempty"`
 		Seconds     number         `json:"seconds"`
 		Warnings    []warning      `json:"warnings"`
@@ -559,7 +560,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		nil,
 		[]mode{},
 		[]wall{},
-		nil, nil, number(r.Seconds),
+		nil, nil, nil, number(r.Seconds),
 		[]warning{},
 	}
 	for i := range r.Params {
@@ -619,8 +620,13 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		l := &after.LOO
 		out.LOO = &loo{number(l.ELPD), number(l.SE), number(l.P), len(l.Bad)}
 	}
-	if t := r.Trust; t != nil {
-		out.Trust = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}
+	for _, x := range []struct {
+		of *posterior.Trust
+		to **trust
+	}{{r.Trust, &out.Trust}, {r.Integrals, &out.Integrals}} {
+		if t := x.of; t != nil {
+			*x.to = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}
+		}
 	}
 	for _, d := range append(append([]diag.Diagnostic{}, h.Warnings...), r.Warnings...) {
 		out.Warnings = append(out.Warnings, warning{d.Level.String(), string(d.Code), d.Message})

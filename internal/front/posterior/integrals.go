@@ -1,0 +1,104 @@
+package posterior
+
+import (
+	"context"
+
+	"odes.dev/odes"
+)
+
+// The likelihood of a population is an integral, of which most methods are approximations. An approximation that is off
+// by the same everywhere leaves the posterior as it is. So what counts is by how much it is off more at some draws than
+// at others: that of an independent integral at a few draws says.
+
+// Numbers of that.
+const (
+	integralDraws = 24
+	integralSd    = 0.5  // of logarithms of densities, at most
+	integralShift = 0.25 // of a mean, in standard deviations
+)
+
+// integrals compares the integrals over random effects with independent ones at some of the draws.
+func (p *problem) integrals(ctx context.Context, r *Result) error {
+	total := r.Draws()
+	n := min(integralDraws, total)
+	if len(p.model.RandomEffects()) == 0 || p.settings.Random == "draw" || n < 2 {
+		return nil
+	}
+	at, logs := make([][]float64, n), make([]float64, n)
+	p.told.begin("integrals", n)
+	err := p.each(n, func(_ *evaluator, k int) error {
+		at[k] = r.draw(k * total / n)
+		off, err := p.integralOff(ctx, at[k][:len(p.coords)])
+		logs[k] = -off
+		p.told.step(1, 0)
+		return err
+	})
+	if ctx.Err() != nil {
+		r.Interrupted = true
+		return nil
+	}
+	r.Integrals = p.compared(at, logs)
+	return err
+}
+
+// integralOff is by how much an independent integral of minus the logarithm of the likelihood is larger; NaN where it
+// has none.
+func (p *problem) integralOff(ctx context.Context, values []float64) (float64, error) {
+	o := p.opts.Options
+	o.Of, o.Wrt, o.Progress, o.Threads = []string{p.settings.Objective}, []string{}, nil, 1
+	for i, v := range p.settings.Over {
+		a := odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())}
+		for j := range p.coords {
+			if c := &p.coords[j]; c.variable == i {
+				a.Values[c.element] = values[j]
+			}
+		}
+		o.Set = append(o.Set[:len(o.Set):len(o.Set)], a)
+	}
+	list, err := odes.CheckedPopulation(ctx, p.model, o)
+	if ctx.Err() != nil {
+		return nan, ctx.Err()
+	}
+	if err != nil || list == nil {
+		return nan, nil
+	}
+	by, _ := list.Off()
+	return by / 2, nil
+}
+
+// draw returns the values of a draw, counted over all chains.
+func (r *Result) draw(at int) []float64 {
+	chain := 0
+	for at >= r.Chains[chain].Draws() {
+		at -= r.Chains[chain].Draws()
+		chain++
+	}
+	var out []float64
+	for _, x := range r.Chains[chain].Values {
+		out = append(out, x[at])
+	}
+	return out
+}
+
+// concludeIntegrals says what they are worth.
+func (p *problem) concludeIntegrals(r *Result) {
+	t := r.Integrals
+	if t == nil {
+		return
+	}
+	const instead = "; draw the random effects, which need no integral (--sample.random=draw), or compare with " +
+		"--solver.marginal=\"imp(n = 1000)\""
+	switch {
+	case !(t.Sd <= integralSd):
+		r.partial("the integral over random effects is an approximation (marginal), and is off more at some draws than "+
+			"at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at most "+
+			"%g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
+	case !(t.Shift <= integralShift):
+		r.partial("the integral over random effects is an approximation (marginal), and moves what is drawn: by an "+
+			"independent integral at %d draws, the mean of %s moves by %.2g sd (at most %g)%s", t.Draws-t.Failed,
+			r.Params[t.Param].Text(), t.Shift, integralShift, instead)
+	}
+	if t.Failed > 0 {
+		r.warnf("at %d of %d draws, no independent integral over random effects was found", t.Failed, t.Draws)
+	}
+}
