@@ -204,7 +204,8 @@ func keepChains(a *Ask) (*posterior.File, error) {
 	settings := slices.DeleteFunc(slices.Clone(a.Options.Settings), func(s odes.Setting) bool {
 		return s.Key == "sample.draws"
 	})
-	fmt.Fprint(h, text, "\x00", a.Source.Experiment, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver, "\x00", a.Options.Sens)
+	fmt.Fprint(h, text, "\x00", a.Source.Experiment, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver,
+		"\x00", a.Options.Sens)
 	for _, name := range slices.Sorted(maps.Keys(files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(files[name]), files[name])
 	}

@@ -419,7 +419,8 @@ func (q *queue) forget(job string, subjects ...string) {
 			q.takeBack(ctx, job)
 			continue
 		}
-		_ = q.results.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*")) // what stays does no harm, and ends with its age
+		// What stays does no harm, and ends with its age.
+		_ = q.results.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*"))
 	}
 	if slices.Contains(subjects, resultSubject) {
 		_ = q.jobs.Delete(ctx, job)

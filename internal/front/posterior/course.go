@@ -49,7 +49,7 @@ type course struct {
 }
 
 // newCourse is a chain that has not begun.
-func (p *problem) newCourse(r *Result, number int, kept *Chain) *course {
+func newCourse(p *problem, r *Result, number int, kept *Chain) *course {
 	kept.Mode = -1
 	return &course{p: p, number: number, result: r, kept: kept, behind: -1}
 }

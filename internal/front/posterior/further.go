@@ -71,7 +71,7 @@ func (p *problem) searchOn(ctx context.Context, r *Result, found []*Mode, spent 
 			break
 		}
 		p.told.more(count)
-		list, cost, err := p.searchAll(ctx, &round{From: n - len(found) + 1}, count)
+		list, cost, err := (&round{From: n - len(found) + 1}).all(ctx, p, count)
 		if err != nil {
 			return 0, err
 		}

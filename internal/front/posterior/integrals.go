@@ -2,6 +2,7 @@ package posterior
 
 import (
 	"context"
+	"slices"
 
 	"odes.dev/odes"
 )
@@ -26,9 +27,9 @@ func (p *problem) integrals(ctx context.Context, r *Result) error {
 	}
 	at, logs := make([][]float64, n), make([]float64, n)
 	p.told.begin("integrals", n)
-	err := p.each(n, func(_ *evaluator, k int) error {
+	err := p.each(n, func(e *evaluator, k int) error {
 		at[k] = r.draw(k * total / n)
-		off, err := p.integralOff(ctx, at[k][:len(p.coords)])
+		off, err := e.integralOff(ctx, at[k])
 		logs[k] = -off
 		p.told.step(1, 0)
 		return err
@@ -37,25 +38,21 @@ func (p *problem) integrals(ctx context.Context, r *Result) error {
 		r.Interrupted = true
 		return nil
 	}
-	r.Integrals = p.compared(at, logs)
+	r.Integrals = compared(len(p.coords), at, logs)
 	return err
 }
 
-// integralOff is by how much an independent integral of minus the logarithm of the likelihood is larger; NaN where it
-// has none.
-func (p *problem) integralOff(ctx context.Context, values []float64) (float64, error) {
-	o := p.opts.Options
-	o.Of, o.Wrt, o.Progress, o.Threads = []string{p.settings.Objective}, []string{}, nil, 1
-	for i, v := range p.settings.Over {
-		a := odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())}
-		for j := range p.coords {
-			if c := &p.coords[j]; c.variable == i {
-				a.Values[c.element] = values[j]
-			}
-		}
-		o.Set = append(o.Set[:len(o.Set):len(o.Set)], a)
+// integralOff is by how much an independent integral of minus the logarithm of the likelihood is larger at a draw; NaN
+// where there is none.
+func (e *evaluator) integralOff(ctx context.Context, values []float64) (float64, error) {
+	o := e.p.opts.Options
+	o.Of, o.Wrt, o.Progress, o.Threads = []string{e.p.settings.Objective}, []string{}, nil, 1
+	for i := range e.p.coords {
+		c := &e.p.coords[i]
+		e.set[c.variable].Values[c.element] = values[i]
 	}
-	list, err := odes.CheckedPopulation(ctx, p.model, o)
+	o.Set = append(slices.Clone(o.Set), e.set...)
+	list, err := odes.CheckedPopulation(ctx, e.p.model, o)
 	if ctx.Err() != nil {
 		return nan, ctx.Err()
 	}
@@ -81,7 +78,7 @@ func (r *Result) draw(at int) []float64 {
 }
 
 // concludeIntegrals says what they are worth.
-func (p *problem) concludeIntegrals(r *Result) {
+func (r *Result) concludeIntegrals() {
 	t := r.Integrals
 	if t == nil {
 		return
@@ -90,8 +87,8 @@ func (p *problem) concludeIntegrals(r *Result) {
 		"--solver.marginal=\"imp(n = 1000)\""
 	switch {
 	case !(t.Sd <= integralSd):
-		r.partial("the integral over random effects is an approximation (marginal), and is off more at some draws than "+
-			"at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at most "+
+		r.partial("the integral over random effects is an approximation (marginal), and is off more at some draws "+
+			"than at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at most "+
 			"%g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
 	case !(t.Shift <= integralShift):
 		r.partial("the integral over random effects is an approximation (marginal), and moves what is drawn: by an "+

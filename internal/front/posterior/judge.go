@@ -137,23 +137,24 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 		}
 		logs[k] = l[0] - l[1]
 	}
-	r.Trust = p.compared(at, logs)
+	r.Trust = compared(len(p.coords), at, logs)
 	r.Trust.Factor = factor
 	return nil
 }
 
-// compared is how draws change by weights, whose logarithms are given; those that are no numbers failed.
-func (p *problem) compared(at [][]float64, logs []float64) *Trust {
+// compared is how draws, of which so many numbers count, change by weights, whose logarithms are given; those that are
+// no numbers failed.
+func compared(numbers int, at [][]float64, logs []float64) *Trust {
 	t := &Trust{Draws: len(logs)}
 	var weights []float64
-	values := make([][]float64, len(p.coords))
+	values := make([][]float64, numbers)
 	for k, w := range logs {
 		if w-w != 0 {
 			t.Failed++
 			continue
 		}
 		weights = append(weights, w)
-		for j := range p.coords {
+		for j := range values {
 			values[j] = append(values[j], at[k][j])
 		}
 	}
@@ -195,7 +196,7 @@ func (p *problem) conclude(r *Result) {
 	}
 	methods[s.Method].conclude(p, r)
 	r.concludeUnseen()
-	p.concludeIntegrals(r)
+	r.concludeIntegrals()
 	if t := r.Trust; t != nil {
 		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)
 		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)

@@ -190,8 +190,8 @@ func modeOf(modes []Mode, q []float64) int {
 // from one of them on.
 type round struct{ Latin, From int }
 
-// startOf returns where search k of a round starts.
-func (p *problem) startOf(of *round, k int) ([]float64, error) {
+// start returns where search k starts.
+func (of *round) start(p *problem, k int) ([]float64, error) {
 	var points sample.Points
 	var err error
 	if of.Latin > 0 {
@@ -206,7 +206,7 @@ func (p *problem) startOf(of *round, k int) ([]float64, error) {
 }
 
 // searches seek modes.
-var searches = part[round, sought]{name: "searches", make: (*problem).searchFrom}
+var searches = part[round, sought]{name: "searches", make: (*round).search}
 
 // sought is what a search found, nil for nothing, by how many gradients.
 type sought struct {
@@ -214,9 +214,9 @@ type sought struct {
 	Cost int
 }
 
-// searchFrom makes a search.
-func (p *problem) searchFrom(ctx context.Context, e *evaluator, of *round, k int) (x sought, err error) {
-	q, err := p.startOf(of, k)
+// search makes a search.
+func (of *round) search(p *problem, ctx context.Context, e *evaluator, k int) (x sought, err error) {
+	q, err := of.start(p, k)
 	if err != nil {
 		return x, err
 	}
@@ -225,8 +225,8 @@ func (p *problem) searchFrom(ctx context.Context, e *evaluator, of *round, k int
 	return sought{placeOf(m), e.n - before}, err
 }
 
-// searchAll makes n searches, and returns the mode that each found, and how many gradients all took.
-func (p *problem) searchAll(ctx context.Context, of *round, n int) (found []*Mode, cost int, err error) {
+// all makes n searches, and returns the mode that each found, and how many gradients all took.
+func (of *round) all(ctx context.Context, p *problem, n int) (found []*Mode, cost int, err error) {
 	list, err := searches.all(ctx, p, of, n)
 	for _, x := range list {
 		found, cost = append(found, x.Mode.mode()), cost+x.Cost
@@ -238,7 +238,7 @@ func (p *problem) searchAll(ctx context.Context, of *round, n int) (found []*Mod
 func (p *problem) findModes(ctx context.Context, r *Result) error {
 	n := p.settings.Starts
 	p.told.begin("searches", n)
-	found, spent, err := p.searchAll(ctx, &round{Latin: max(n-1, 1)}, n)
+	found, spent, err := (&round{Latin: max(n-1, 1)}).all(ctx, p, n)
 	if err != nil {
 		return err
 	}

@@ -294,7 +294,7 @@ func (p *problem) allPaths(ctx context.Context, r *Result, n int) ([]*Mode, erro
 }
 
 // paths are searches of Pathfinder.
-var paths = part[round, passed]{name: "paths", make: (*problem).pathFrom}
+var paths = part[round, passed]{name: "paths", make: (*round).path}
 
 // passed is what one found, and the mode to which it came.
 type passed struct {
@@ -303,9 +303,9 @@ type passed struct {
 	Cost int
 }
 
-// pathFrom makes one.
-func (p *problem) pathFrom(ctx context.Context, e *evaluator, of *round, k int) (x passed, err error) {
-	q, err := p.startOf(of, k)
+// path makes one.
+func (of *round) path(p *problem, ctx context.Context, e *evaluator, k int) (x passed, err error) {
+	q, err := of.start(p, k)
 	if err != nil {
 		return x, err
 	}

@@ -22,8 +22,8 @@ import (
 // Backend makes pieces somewhere else.
 type Backend interface {
 	// Draw makes all pieces of a job, in any order and as many at a time as it likes. It hands what each gives to made,
-	// one at a time; lost says why nobody came to an end with it, "" where somebody did. Several goroutines may call it.
-	// Draw ends early when ctx does.
+	// one at a time; lost says why nobody came to an end with it, "" where somebody did. Several goroutines may call
+	// it. Draw ends early when ctx does.
 	Draw(ctx context.Context, j *Job, made func(number int, result []byte, lost string) error) error
 }
 
@@ -116,8 +116,8 @@ type part[G, R any] struct {
 	name  string
 	parts int // of the work that a piece is, which tells of all but the last; 0 for one
 	// ready, if set, prepares a problem that knows nothing but the model.
-	ready func(p *problem, given *G) error
-	make  func(p *problem, ctx context.Context, e *evaluator, given *G, number int) (R, error)
+	ready func(given *G, p *problem) error
+	make  func(given *G, p *problem, ctx context.Context, e *evaluator, number int) (R, error)
 }
 
 // opener prepares what makes pieces.
@@ -135,10 +135,10 @@ func (t part[G, R]) open(p *problem, text []byte) (
 	given := new(G)
 	err := gob.NewDecoder(bytes.NewReader(text)).Decode(given)
 	if err == nil && t.ready != nil {
-		err = t.ready(p, given)
+		err = t.ready(given, p)
 	}
 	return func(ctx context.Context, e *evaluator, number int) ([]byte, error) {
-		r, err := t.make(p, ctx, e, given, number)
+		r, err := t.make(given, p, ctx, e, number)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (t part[G, R]) all(ctx context.Context, p *problem, given *G, n int) ([]R, 
 	}
 	list := make([]R, n)
 	err := p.each(n, func(e *evaluator, i int) (err error) {
-		list[i], err = t.make(p, ctx, e, given, i)
+		list[i], err = t.make(given, p, ctx, e, i)
 		p.told.step(1, 0)
 		return err
 	})
@@ -238,8 +238,8 @@ func placesOf(modes []Mode) (list []place) {
 }
 
 // known is a result that knows of modes alone.
-func (p *problem) known(list []place) *Result {
-	r := &Result{Settings: p.settings}
+func known(s *odes.SampleSettings, list []place) *Result {
+	r := &Result{Settings: *s}
 	for i := range list {
 		r.Modes = append(r.Modes, *list[i].mode())
 	}

@@ -64,7 +64,8 @@ func alike(t *testing.T, a, b *Result) {
 	}
 	for i := range min(len(a.Modes), len(b.Modes)) {
 		x, y := &a.Modes[i], &b.Modes[i]
-		if !slices.Equal(x.At, y.At) || !slices.Equal(x.Chains, y.Chains) || x.Weight != y.Weight || x.Found != y.Found {
+		if !slices.Equal(x.At, y.At) || !slices.Equal(x.Chains, y.Chains) || x.Weight != y.Weight ||
+			x.Found != y.Found {
 			t.Errorf("mode %d is %+v, not %+v", i+1, x, y)
 		}
 	}
@@ -131,7 +132,8 @@ sample { random = draw  draws = 30  warmup = 110  chains = 2 }`
 	}
 }
 
-// TestPiecesKept: chains that others make can be interrupted between spans, and go on here or there with the same draws.
+// TestPiecesKept: chains that others make can be interrupted between spans, and go on here or there with the same
+// draws.
 func TestPiecesKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")

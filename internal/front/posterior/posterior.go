@@ -36,7 +36,7 @@ type Options struct {
 	Workers int
 	// Keep keeps chains, and has those that go on; nil for none.
 	Keep *File
-	// Backend makes chains and searches elsewhere; nil: this process does. It has to know Source, of which the model is.
+	// Backend makes chains and searches elsewhere, of the model that Source has; nil: this process does.
 	Backend Backend
 	Source  ensemble.Source
 }

@@ -182,7 +182,7 @@ func (p *problem) temper(ctx context.Context, r *Result) (all []*nuts.Population
 }
 
 // crowds are populations on their way.
-var crowds = part[crowd, tempered]{name: "populations", parts: crowdParts, make: (*problem).crowdOf}
+var crowds = part[crowd, tempered]{name: "populations", parts: crowdParts, make: (*crowd).temper}
 
 // crowdParts is how many parts of its work a population tells of.
 const crowdParts = 20
@@ -200,11 +200,11 @@ type tempered struct {
 	Cost       int
 }
 
-// crowdOf makes a population.
-func (p *problem) crowdOf(ctx context.Context, e *evaluator, of *crowd, k int) (x tempered, err error) {
+// temper makes a population.
+func (of *crowd) temper(p *problem, ctx context.Context, e *evaluator, k int) (x tempered, err error) {
 	s := &p.settings
 	from, jumps := p.from(), nuts.Options{}
-	p.between(p.known(of.Modes), &jumps)
+	p.between(known(&p.settings, of.Modes), &jumps)
 	before, told, top := e.n, 0, of.Highest
 	f := func(ctx context.Context, q, g []float64) (float64, error) {
 		lp, err := e.density(ctx, q, g)

@@ -17,7 +17,7 @@ const (
 )
 
 // chainSpans are chains from one iteration to another.
-var chainSpans = part[span, record]{name: "chains", ready: (*problem).readySpan, make: (*problem).makeSpan}
+var chainSpans = part[span, record]{name: "chains", ready: (*span).ready, make: (*span).make}
 
 // span is what a chain depends on, and where it is to come to.
 type span struct {
@@ -28,8 +28,8 @@ type span struct {
 	Begun               *record     // nil for a chain that has not begun
 }
 
-// readySpan sets what a problem knows behind its searches.
-func (p *problem) readySpan(of *span) error {
+// ready sets what a problem knows behind its searches.
+func (of *span) ready(p *problem) error {
 	p.paths = of.Paths
 	if p.settings.Random != "draw" {
 		return nil
@@ -38,9 +38,9 @@ func (p *problem) readySpan(of *span) error {
 	return err
 }
 
-// makeSpan follows the chain.
-func (p *problem) makeSpan(ctx context.Context, e *evaluator, of *span, _ int) (record, error) {
-	c := p.newCourse(p.known(of.Modes), of.Chain, &Chain{})
+// make follows the chain.
+func (of *span) make(p *problem, ctx context.Context, e *evaluator, _ int) (record, error) {
+	c := newCourse(p, known(&p.settings, of.Modes), of.Chain, &Chain{})
 	if of.Begun != nil {
 		c.take(of.Begun)
 	}
@@ -51,13 +51,13 @@ func (p *problem) makeSpan(ctx context.Context, e *evaluator, of *span, _ int) (
 	return *c.record(0), err
 }
 
-// followElsewhere makes the iterations of all chains to the end of a stage by the backend.
-func (p *problem) followElsewhere(ctx context.Context, courses []*course, stage, end int) error {
+// elsewhere makes the iterations of all chains to the end of a stage by the backend.
+func (list courses) elsewhere(ctx context.Context, stage, end int) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
-	errs := make([]error, len(courses))
-	for k, c := range courses {
+	errs := make([]error, len(list))
+	for k, c := range list {
 		wait.Go(func() {
 			if errs[k] = c.followElsewhere(within, stage, end); errs[k] != nil {
 				stop() // the others are of no use
