@@ -86,10 +86,11 @@ func (r *Result) concludeIntegrals() {
 	const instead = "; draw the random effects, which need no integral (--sample.random=draw), or compare with " +
 		"--solver.marginal=\"imp(n = 1000)\""
 	switch {
+	case t.Draws-t.Failed < 2: // they tell nothing
 	case !(t.Sd <= integralSd):
 		r.partial("the integral over random effects is an approximation (marginal), and is off more at some draws "+
-			"than at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at most "+
-			"%g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
+			"than at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at "+
+			"most %g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
 	case !(t.Shift <= integralShift):
 		r.partial("the integral over random effects is an approximation (marginal), and moves what is drawn: by an "+
 			"independent integral at %d draws, the mean of %s moves by %.2g sd (at most %g)%s", t.Draws-t.Failed,
