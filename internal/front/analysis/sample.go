@@ -108,7 +108,7 @@ func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bo
 	}
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {
-		return nil, err
+		return nil, failed(ctx, err, posterior.ErrApproximate)
 	}
 	var after *predictive.Result
 	if predict && !r.Interrupted {

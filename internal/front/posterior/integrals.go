@@ -2,6 +2,9 @@ package posterior
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes"
@@ -16,13 +19,69 @@ const (
 	integralDraws = 24
 	integralSd    = 0.5  // of logarithms of densities, at most
 	integralShift = 0.25 // of a mean, in standard deviations
+
+	integralStarts = 16
+	integralSpread = 1 // among places where chains would begin, at most: half of it is about the middle one
 )
+
+// ErrApproximate says that draws would be those of an approximation of an integral, and not of the posterior.
+var ErrApproximate = errors.New("the integral over random effects is an approximation (marginal)")
+
+const instead = "; draw the random effects, which need no integral (--sample.random=draw), or compare with " +
+	"--solver.marginal=\"imp(n = 1000)\""
+
+// foresee compares integrals where chains would begin, and ends what is of no use before it takes long. Where modes of
+// a subject part, as those of an effect that enters by its square, Laplace's method has a pole: the density is then so
+// rough that trajectories are long, too.
+func (p *problem) foresee(ctx context.Context, r *Result) error {
+	if !p.integrates() {
+		return nil
+	}
+	const behind = 1 << 20 // numbers of no chain
+	off := make([]float64, integralStarts)
+	p.told.begin("integrals", integralStarts)
+	err := p.each(integralStarts, func(e *evaluator, k int) error {
+		q, _, err := p.begin(ctx, e, behind+k, r)
+		if err == nil {
+			off[k], err = e.integralOff(ctx, p.values(q))
+		}
+		p.told.step(1, 0)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	off = slices.DeleteFunc(off, math.IsNaN)
+	if len(off) < integralStarts/2 {
+		return nil
+	}
+	middle := func(x []float64) float64 {
+		slices.Sort(x)
+		return x[len(x)/2]
+	}
+	about := middle(off)
+	for i, x := range off {
+		off[i] = math.Abs(x - about)
+	}
+	const normal = 1.4826 // standard deviations of a normal distribution, for one that holds half of it
+	if spread := normal * middle(off); spread > integralSpread {
+		return fmt.Errorf("%w, and is off more at some places than at others: by an independent integral at %d of "+
+			"them, near where chains would begin, logarithms of densities change by %.2g (sd; at most %d), so draws "+
+			"would be those of the approximation%s", ErrApproximate, len(off), spread, integralSpread, instead)
+	}
+	return nil
+}
+
+// integrates reports whether the density has integrals over random effects.
+func (p *problem) integrates() bool {
+	return len(p.model.RandomEffects()) > 0 && p.settings.Random != "draw"
+}
 
 // integrals compares the integrals over random effects with independent ones at some of the draws.
 func (p *problem) integrals(ctx context.Context, r *Result) error {
 	total := r.Draws()
 	n := min(integralDraws, total)
-	if len(p.model.RandomEffects()) == 0 || p.settings.Random == "draw" || n < 2 {
+	if !p.integrates() || n < 2 {
 		return nil
 	}
 	at, logs := make([][]float64, n), make([]float64, n)
@@ -83,8 +142,6 @@ func (r *Result) concludeIntegrals() {
 	if t == nil {
 		return
 	}
-	const instead = "; draw the random effects, which need no integral (--sample.random=draw), or compare with " +
-		"--solver.marginal=\"imp(n = 1000)\""
 	switch {
 	case t.Draws-t.Failed < 2: // they tell nothing
 	case !(t.Sd <= integralSd):

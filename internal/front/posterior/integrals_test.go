@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -94,5 +95,28 @@ func TestIntegrals(t *testing.T) {
 		if (r.Status == "partial") != bad || said != bad || (most-least > 0.5) != bad || r.Integrals.Failed > 0 {
 			t.Errorf("%s: from %g to %g, %+v, %s", c.effect, least, most, *r.Integrals, messages(r))
 		}
+	}
+}
+
+// TestIntegralsForeseen: a posterior that an approximation decides is refused before chains begin, which would take
+// long: where modes of a subject part, its density has poles.
+func TestIntegralsForeseen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	_, err := Run(t.Context(), parsed(t, `time t from 0 to 4
+param a = 0.5 in [-20, 20], w = 0.5 in [0.01, 5], s = 0.6 in [0.01, 5]
+random e ~ normal(0, w)
+output f = a + e^2
+data D {
+  ID = [1, 1, 2, 2, 3, 3, 4, 4]
+  time = [0, 1, 0, 1, 0, 1, 0, 1]
+  DV = [1.5, 1.2, 0.7, 0.9, 3.1, 2.8, 1.1, 0.8]
+}
+observe y = f ~ normal(s) from D.DV
+experiment subject from D by D.ID { }
+sample { starts = 2  chains = 2 }`), Options{})
+	if !errors.Is(err, ErrApproximate) || !strings.Contains(err.Error(), "--sample.random=draw") {
+		t.Errorf("chains began: %v", err)
 	}
 }

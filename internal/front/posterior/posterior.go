@@ -150,6 +150,9 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	if err := p.foresee(ctx, r); err != nil {
+		return nil, err
+	}
 	if p.opts.Keep != nil && p.settings.Method != "nuts" {
 		return nil, fmt.Errorf("%w: method = %s has none", ErrNoChains, p.settings.Method)
 	}
