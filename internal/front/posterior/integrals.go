@@ -33,8 +33,8 @@ const instead = "; draw the random effects, which need no integral (--sample.ran
 // foresee compares integrals where chains would begin, and ends what is of no use before it takes long. Where modes of
 // a subject part, as those of an effect that enters by its square, Laplace's method has a pole: the density is then so
 // rough that trajectories are long, too.
-func (p *problem) foresee(ctx context.Context, r *Result) error {
-	if !p.integrates() {
+func foresee(ctx context.Context, p *problem, r *Result) error {
+	if !integrates(p) {
 		return nil
 	}
 	const behind = 1 << 20 // numbers of no chain
@@ -73,7 +73,7 @@ func (p *problem) foresee(ctx context.Context, r *Result) error {
 }
 
 // integrates reports whether the density has integrals over random effects.
-func (p *problem) integrates() bool {
+func integrates(p *problem) bool {
 	return len(p.model.RandomEffects()) > 0 && p.settings.Random != "draw"
 }
 
@@ -81,7 +81,7 @@ func (p *problem) integrates() bool {
 func (p *problem) integrals(ctx context.Context, r *Result) error {
 	total := r.Draws()
 	n := min(integralDraws, total)
-	if !p.integrates() || n < 2 {
+	if !integrates(p) || n < 2 {
 		return nil
 	}
 	at, logs := make([][]float64, n), make([]float64, n)

@@ -150,7 +150,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := p.foresee(ctx, r); err != nil {
+	if err := foresee(ctx, p, r); err != nil {
 		return nil, err
 	}
 	if p.opts.Keep != nil && p.settings.Method != "nuts" {
