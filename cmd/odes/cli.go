@@ -239,6 +239,7 @@ func helpTexts() map[string]string {
 		"rows":      rowsHelp(analysis.Named("ensemble")),
 		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"searchers": "Searches at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",
+		"samplers":  "Chains at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",

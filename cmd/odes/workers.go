@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -181,6 +182,7 @@ func (w *workerCmd) Run(c *call) error {
 	ctx, stop := context.WithCancel(c.ctx)
 	defer stop()
 	if w.WithParent {
+		signal.Ignore(os.Interrupt) // a terminal sends it to both, and the parent says what ends
 		go func() {
 			_, _ = io.Copy(io.Discard, c.in)
 			stop()

@@ -168,7 +168,7 @@ func Resume(ctx context.Context, f Density, s State, o Options) (*Chain, error) 
 		return nil, err
 	}
 	c.now.logP = lp
-	if s.Iteration > 0 { // the chain has paid for it
+	if s.Gradients > 0 { // the chain has paid for it
 		c.state.Gradients = before
 	}
 	return c, nil

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/front/posterior"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -50,10 +51,11 @@ type Table struct {
 	Rows    [][]float64
 }
 
-// Backend computes members and searches elsewhere.
+// Backend computes members, searches and chains elsewhere.
 type Backend interface {
 	ensemble.Backend
 	fit.Backend
+	posterior.Backend
 }
 
 // Progress tells how far an analysis is.

@@ -36,6 +36,7 @@ var sample = &Row{
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "Number of draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
 		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Seed of the random numbers."},
+		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{samplers}"},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
 			Help: "Keep chains in this file, and continue those in it, also with more draws.",
@@ -54,15 +55,29 @@ var sample = &Row{
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
 		{"odes sample model.ode --sample.method=smc", "several modes, and the evidence"},
 		{"odes sample model.ode --resume chains --draws 4000", "go on after Ctrl-C, or with more draws"},
+		{"odes sample model.ode --workers nats://host", "chains on other machines: see odes worker"},
 	},
 	Pictures: samplePictures,
 	Draw:     "draw",
 	Keeps:    true,
+	Check:    checkWorkers,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		return sampled(ctx, m, posterior.Options{Options: o}, false)
 	},
 	Asked: func(ctx context.Context, a *Ask) (*Result, error) {
 		o := posterior.Options{Options: a.Options, Workers: a.Options.Threads}
+		if where := a.Values["workers"]; elsewhere(where) {
+			o.Source = a.Source
+			o.Source.Text, o.Source.Files = a.Text()
+			var end func()
+			var err error
+			if o.Backend, end, err = a.Workers(where); err != nil {
+				return nil, err
+			}
+			defer end()
+		} else if n := a.Values.Number("workers"); n > 0 {
+			o.Workers = n
+		}
 		kept, err := keepChains(a)
 		if err != nil {
 			return nil, err
@@ -93,7 +108,7 @@ func sampled(ctx context.Context, m *odes.Model, o posterior.Options, predict bo
 	}
 	r, err := posterior.Run(ctx, m, o)
 	if err != nil {
-		return nil, err
+		return nil, failed(ctx, err, posterior.ErrApproximate)
 	}
 	var after *predictive.Result
 	if predict && !r.Interrupted {
@@ -189,7 +204,8 @@ func keepChains(a *Ask) (*posterior.File, error) {
 	settings := slices.DeleteFunc(slices.Clone(a.Options.Settings), func(s odes.Setting) bool {
 		return s.Key == "sample.draws"
 	})
-	fmt.Fprint(h, text, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver, "\x00", a.Options.Sens)
+	fmt.Fprint(h, text, "\x00", a.Source.Experiment, "\x00", a.Options.Set, "\x00", settings, "\x00", a.Options.Solver,
+		"\x00", a.Options.Sens)
 	for _, name := range slices.Sorted(maps.Keys(files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(files[name]), files[name])
 	}
@@ -483,7 +499,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 	type trust struct {
 		Draws  int    `json:"draws"`
 		Failed int    `json:"failed"`
-		Factor number `json:"factor"`
+		Factor number `json:"factor,omitempty"`
 		Sd     number `json:"sd_log_weight"`
 		Shift  number `json:"shift"`
 	}
@@ -530,6 +546,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		Modes       []mode         `json:"modes"`
 		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
+		Integrals   *trust         `json:"integrals,omitempty"`
 		LOO         *loo           `json:"loo,omitempty"`
 		Seconds     number         `json:"seconds"`
 		Warnings    []warning      `json:"warnings"`
@@ -544,7 +561,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		nil,
 		[]mode{},
 		[]wall{},
-		nil, nil, number(r.Seconds),
+		nil, nil, nil, number(r.Seconds),
 		[]warning{},
 	}
 	for i := range r.Params {
@@ -604,8 +621,13 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result, after *predi
 		l := &after.LOO
 		out.LOO = &loo{number(l.ELPD), number(l.SE), number(l.P), len(l.Bad)}
 	}
-	if t := r.Trust; t != nil {
-		out.Trust = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}
+	for _, x := range []struct {
+		of *posterior.Trust
+		to **trust
+	}{{r.Trust, &out.Trust}, {r.Integrals, &out.Integrals}} {
+		if t := x.of; t != nil {
+			*x.to = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}
+		}
 	}
 	for _, d := range append(append([]diag.Diagnostic{}, h.Warnings...), r.Warnings...) {
 		out.Warnings = append(out.Warnings, warning{d.Level.String(), string(d.Code), d.Message})

@@ -1,5 +1,5 @@
-// Package cluster computes ensembles, and the searches of fits, on many machines. Between those who ask and those who
-// compute stands a server of NATS JetStream, which keeps what there is to do and what is done:
+// Package cluster computes ensembles, searches of fits and chains of draws on many machines. Between those who ask and
+// those who compute stands a server of NATS JetStream, which keeps what there is to do and what is done:
 //
 //   - A job lies in an object store under the name of its content, and is sent once. Jobs come in kinds, see kinds.
 //   - Every chunk is a message of a work queue. A worker takes one, tells that it is still at it, stores the result,
@@ -288,7 +288,7 @@ func differs(h nats.Header, own nats.Header) string {
 	return ""
 }
 
-// Queue lets workers compute. It is the Backend of ensembles and of fits.
+// Queue lets workers compute. It is the Backend of ensembles, of fits and of posteriors.
 type Queue struct {
 	Conn *nats.Conn
 	// Notice is told what users should know: workers that refuse, chunks that were set aside. It may be nil.
@@ -415,11 +415,12 @@ func (q *queue) forget(job string, subjects ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, s := range subjects {
-		stream := q.results
 		if s == taskSubject {
-			stream = q.tasks
+			q.takeBack(ctx, job)
+			continue
 		}
-		_ = stream.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*")) // what stays does no harm, and ends with its age
+		// What stays does no harm, and ends with its age.
+		_ = q.results.Purge(ctx, jetstream.WithPurgeSubject(s+job+".*"))
 	}
 	if slices.Contains(subjects, resultSubject) {
 		_ = q.jobs.Delete(ctx, job)
@@ -429,6 +430,20 @@ func (q *queue) forget(job string, subjects ...string) {
 					_ = q.bulk.Delete(ctx, o.Name)
 				}
 			}
+		}
+	}
+}
+
+// takeBack removes the chunks of a job that are in the queue, one by one: of a server that purges a queue, chunks of
+// other jobs which are to be given out once more are lost.
+func (q *queue) takeBack(ctx context.Context, job string) {
+	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter(taskSubject+job+".*"))
+	if err != nil {
+		return
+	}
+	for subject := range info.State.Subjects {
+		if m, err := q.tasks.GetLastMsgForSubject(ctx, subject); err == nil {
+			_ = q.tasks.DeleteMsg(ctx, m.Sequence)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/posterior"
 )
 
 // model has events, failures (an assert) and members that take a few milliseconds.
@@ -557,6 +558,28 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := serve(t)
+	end := mortal(t, address)
+	got, err := fit.Run(context.Background(), m, fit.Options{
+		Backend: &Queue{Conn: connect(t, address)}, Source: source,
+	})
+	end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Starts) != len(want.Starts) || !reflect.DeepEqual(got.Bootstrap, want.Bootstrap) {
+		t.Fatalf("%d searches, %d refits; not %d, %d", len(got.Starts), len(got.Bootstrap), len(want.Starts),
+			len(want.Bootstrap))
+	}
+	for i, s := range want.Starts {
+		g := got.Starts[i]
+		if g.Number != s.Number || g.Value != s.Value || g.Evaluations != s.Evaluations || !slices.Equal(g.To, s.To) {
+			t.Errorf("search %d is %+v, not %+v", i, g, s)
+		}
+	}
+}
+
+// mortal starts workers, of which some die again and again, and others take their place.
+func mortal(t *testing.T, address string) (end func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -573,23 +596,51 @@ func TestFit(t *testing.T) {
 		}
 	})
 	steady := work(t, address, &Worker{Threads: 1})
-	got, err := fit.Run(context.Background(), m, fit.Options{
-		Backend: &Queue{Conn: connect(t, address)}, Source: source,
-	})
-	close(done)
-	wait.Wait()
-	steady()
+	return func() {
+		close(done)
+		wait.Wait()
+		steady()
+	}
+}
+
+// sampled has a posterior whose chains bend their coordinates.
+const sampled = `
+time t from 0 to 2
+param a = 1 in [0, inf] ~ lognormal(0, 1)
+param b = 1 in [0, inf] ~ lognormal(0, 1)
+state x = 1
+x' = -a*b*x
+data D { time = [0.3, 0.9, 1.5]  y = [0.8, 0.5, 0.25] }
+observe y = x ~ normal(0.1) from D.y
+sample { draws = 150  warmup = 120  seed = 2 }
+`
+
+// Draws of chains are those of one process, bit for bit, while workers die and others take their place.
+func TestSample(t *testing.T) {
+	defer manyDeaths()()
+	m, source, err := ensemble.ReadSource("sampled.ode", sampled, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Starts) != len(want.Starts) || !reflect.DeepEqual(got.Bootstrap, want.Bootstrap) {
-		t.Fatalf("%d searches, %d refits; not %d, %d", len(got.Starts), len(got.Bootstrap), len(want.Starts),
-			len(want.Bootstrap))
+	want, err := posterior.Run(context.Background(), m, posterior.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, s := range want.Starts {
-		g := got.Starts[i]
-		if g.Number != s.Number || g.Value != s.Value || g.Evaluations != s.Evaluations || !slices.Equal(g.To, s.To) {
-			t.Errorf("search %d is %+v, not %+v", i, g, s)
+	address := serve(t)
+	end := mortal(t, address)
+	got, err := posterior.Run(context.Background(), m, posterior.Options{
+		Backend: &Queue{Conn: connect(t, address)}, Source: source,
+	})
+	end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range want.Chains {
+		if !reflect.DeepEqual(got.Chains[k].Values, want.Chains[k].Values) {
+			t.Errorf("chain %d has other draws", k+1)
 		}
+	}
+	if got.Gradients != want.Gradients || len(got.Chains) != 4 || got.Draws() != 600 {
+		t.Errorf("%d gradients for %d draws, not %d", got.Gradients, got.Draws(), want.Gradients)
 	}
 }

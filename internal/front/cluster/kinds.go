@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/posterior"
 )
 
 // task is a job that is ready to be computed. Goroutines may share it.
@@ -46,6 +47,14 @@ var kinds = map[string]func(job []byte) (task, error){
 		}
 		p, err := j.Open()
 		return searches{j, p}, err
+	},
+	"sample": func(job []byte) (task, error) {
+		j, err := posterior.DecodeJob(job)
+		if err != nil {
+			return nil, err
+		}
+		p, err := j.Open()
+		return chains{j, p}, err
 	},
 }
 
@@ -136,14 +145,7 @@ func (s searches) computer() computer {
 
 // Make lets workers make searches of a fit, or refits.
 func (b *Queue) Make(ctx context.Context, j *fit.Job, numbers []int, made func(fit.Start)) error {
-	next := func(context.Context) (chunk int, ok bool) {
-		if len(numbers) == 0 {
-			return 0, false
-		}
-		chunk, numbers = numbers[0], numbers[1:]
-		return chunk, true
-	}
-	return b.run(ctx, searches{job: j}, next, func(chunk int, text []byte, aside string) error {
+	return b.run(ctx, searches{job: j}, inTurn(numbers), func(chunk int, text []byte, aside string) error {
 		if aside != "" {
 			made(fit.Lost(chunk, aside))
 			return nil
@@ -155,4 +157,44 @@ func (b *Queue) Make(ctx context.Context, j *fit.Job, numbers []int, made func(f
 		made(list[0])
 		return nil
 	})
+}
+
+// inTurn gives chunks with these numbers.
+func inTurn(numbers []int) ensemble.Next {
+	return func(context.Context) (chunk int, ok bool) {
+		if len(numbers) == 0 {
+			return 0, false
+		}
+		chunk, numbers = numbers[0], numbers[1:]
+		return chunk, true
+	}
+}
+
+// chains are pieces of drawing from a posterior.
+type chains struct {
+	job    *posterior.Job
+	pieces *posterior.Pieces // nil for those who ask
+}
+
+func (c chains) id() string     { return c.job.ID() }
+func (c chains) kind() string   { return "sample" }
+func (c chains) encode() []byte { return c.job.Encode() }
+func (c chains) chunks() int    { return c.job.Pieces }
+
+func (c chains) computer() computer {
+	return func(ctx context.Context, chunk int) (result, error) {
+		text, err := c.pieces.Make(ctx, chunk)
+		return result{text: text, members: 1}, err
+	}
+}
+
+// Draw lets workers make pieces of drawing.
+func (b *Queue) Draw(
+	ctx context.Context, j *posterior.Job, made func(number int, result []byte, lost string) error,
+) error {
+	numbers := make([]int, j.Pieces)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return b.run(ctx, chains{job: j}, inTurn(numbers), made)
 }

@@ -51,79 +51,84 @@ observe o3 = a[3] ~ normal(0.4) from D.w
 // Kolmogorov and Smirnov, whose band is simultaneous: at a level of 1 % for all params together where there are many
 // replications, and of one in a million for the few of each day.
 //
-// By hand: go test ./internal/front/posterior -run TestCalibrated -replications 1000 -timeout 0 -v
+// By hand: go test ./internal/front/posterior -run TestCalibrated/2 -replications 1000 -timeout 0 -v
 func TestCalibrated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	seed := seeds.Of(t, 4)
 	for number, text := range calibrated {
-		ranks, work := map[string][]float64{}, 0
-		m := parsed(t, text)
-		drawn, err := simulate.Run(context.Background(), m, odes.Options{Settings: []odes.Setting{
-			{Key: "simulate.prior", Value: "on"},
-			{Key: "simulate.replicates", Value: fmt.Sprint(*replications)},
-			{Key: "simulate.seed", Value: fmt.Sprint(seed%1000000 + 1)},
-		}})
-		if err != nil {
-			t.Fatal(err)
+		t.Run(fmt.Sprint(number+1), func(t *testing.T) { calibrates(t, number, text, seed) })
+	}
+}
+
+func calibrates(t *testing.T, number int, text string, seed uint64) {
+	t.Helper()
+	ranks, work := map[string][]float64{}, 0
+	m := parsed(t, text)
+	drawn, err := simulate.Run(context.Background(), m, odes.Options{Settings: []odes.Setting{
+		{Key: "simulate.prior", Value: "on"},
+		{Key: "simulate.replicates", Value: fmt.Sprint(*replications)},
+		{Key: "simulate.seed", Value: fmt.Sprint(seed%1000000 + 1)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range drawn.Replicates {
+		with := text
+		for k, c := range drawn.Table.Columns[1:] {
+			var list []string
+			for _, y := range r.Data[k] {
+				list = append(list, fmt.Sprintf("%.17g", y))
+			}
+			before := c.Name + " = [" + strings.TrimSuffix(strings.Repeat("1, ", len(list)), ", ") + "]"
+			if !strings.Contains(with, before) {
+				t.Fatalf("no %s in %s", before, with)
+			}
+			with = strings.Replace(with, before, c.Name+" = ["+strings.Join(list, ", ")+"]", 1)
 		}
-		for _, r := range drawn.Replicates {
-			with := text
-			for k, c := range drawn.Table.Columns[1:] {
-				var list []string
-				for _, y := range r.Data[k] {
-					list = append(list, fmt.Sprintf("%.17g", y))
-				}
-				before := c.Name + " = [" + strings.TrimSuffix(strings.Repeat("1, ", len(list)), ", ") + "]"
-				if !strings.Contains(with, before) {
-					t.Fatalf("no %s in %s", before, with)
-				}
-				with = strings.Replace(with, before, c.Name+" = ["+strings.Join(list, ", ")+"]", 1)
+		with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 99  starts = 2  depth = 7  seed = %d }",
+			r.Number)
+		found, err := Run(context.Background(), parsed(t, with), Options{})
+		if err != nil {
+			t.Fatalf("%v of\n%s", err, with)
+		}
+		work += found.Gradients
+		for i, p := range r.Params {
+			if found.Params[i].Text() != p.Name {
+				t.Fatalf("%s, not %s", found.Params[i].Text(), p.Name)
 			}
-			with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 99  starts = 2  depth = 7  seed = %d }",
-				r.Number)
-			found, err := Run(context.Background(), parsed(t, with), Options{})
-			if err != nil {
-				t.Fatalf("%v of\n%s", err, with)
-			}
-			work += found.Gradients
-			for i, p := range r.Params {
-				if found.Params[i].Text() != p.Name {
-					t.Fatalf("%s, not %s", found.Params[i].Text(), p.Name)
-				}
-				rank, of := 0.5, 1.0 // every fifth draw: these are nearly independent
-				for _, chain := range found.Column(i) {
-					for k := 0; k < len(chain); k += 5 {
-						if of++; chain[k] < p.Value {
-							rank++
-						}
+			rank, of := 0.5, 1.0 // every fifth draw: these are nearly independent
+			for _, chain := range found.Column(i) {
+				for k := 0; k < len(chain); k += 5 {
+					if of++; chain[k] < p.Value {
+						rank++
 					}
 				}
-				ranks[p.Name] = append(ranks[p.Name], rank/of)
 			}
+			ranks[p.Name] = append(ranks[p.Name], rank/of)
 		}
-		if len(ranks) < 2 {
-			t.Fatal(ranks)
+	}
+	if len(ranks) < 2 {
+		t.Fatal(ranks)
+	}
+	t.Logf("model %d: %d gradients for each posterior", number+1, work / *replications)
+	level := 0.01
+	if *replications < 200 {
+		level = 1e-6
+	}
+	const all = 9 // params of all models
+	band := math.Sqrt(math.Log(2*all/level)/2) / math.Sqrt(float64(*replications))
+	for _, name := range slices.Sorted(maps.Keys(ranks)) {
+		list := ranks[name]
+		slices.Sort(list)
+		n, far := float64(len(list)), 0.0
+		for i, x := range list {
+			far = max(far, math.Abs(x-float64(i)/n), math.Abs(x-float64(i+1)/n))
 		}
-		t.Logf("model %d: %d gradients for each posterior", number+1, work / *replications)
-		level := 0.01
-		if *replications < 200 {
-			level = 1e-6
-		}
-		const all = 9 // params of all models
-		band := math.Sqrt(math.Log(2*all/level)/2) / math.Sqrt(float64(*replications))
-		for _, name := range slices.Sorted(maps.Keys(ranks)) {
-			list := ranks[name]
-			slices.Sort(list)
-			n, far := float64(len(list)), 0.0
-			for i, x := range list {
-				far = max(far, math.Abs(x-float64(i)/n), math.Abs(x-float64(i+1)/n))
-			}
-			t.Logf("model %d: %s: %.3f of %.3f", number+1, name, far, band)
-			if far > band+0.01 { // ranks are of 41 values
-				t.Errorf("model %d: ranks of %s are not uniform: %.2f", number+1, name, list)
-			}
+		t.Logf("model %d: %s: %.3f of %.3f", number+1, name, far, band)
+		if far > band+0.01 { // ranks are of 41 values
+			t.Errorf("model %d: ranks of %s are not uniform: %.2f", number+1, name, list)
 		}
 	}
 }

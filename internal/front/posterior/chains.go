@@ -16,41 +16,33 @@ var metrics = map[string]nuts.Metric{"hessian": nuts.Shrunk, "dense": nuts.Dense
 func (p *problem) chains(ctx context.Context, r *Result) error {
 	s := &p.settings
 	r.Chains = make([]Chain, s.Chains)
-	courses := make([]*course, s.Chains)
-	for k := range courses {
-		courses[k] = &course{p: p, number: k, result: r, kept: &r.Chains[k], behind: -1}
-		courses[k].kept.Mode = -1
-		if err := courses[k].recall(); err != nil {
+	all := make(courses, s.Chains)
+	for k := range all {
+		all[k] = newCourse(p, r, k, &r.Chains[k])
+		if err := all[k].recall(); err != nil {
 			return err
 		}
 	}
 	p.told.begin("runs", s.Chains*(s.Warmup+s.Draws))
 	for stage, end := range p.stages(r) {
-		err := p.each(s.Chains, func(e *evaluator, k int) error {
-			err := courses[k].follow(ctx, e, stage, end)
-			if kept := courses[k].keep(); err == nil {
-				err = kept
-			}
-			return err
-		})
-		if err != nil {
+		if err := all.follow(ctx, stage, end); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		if end < s.Warmup+s.Draws {
-			if err := p.bend(ctx, courses, stage); err != nil {
+			if err := p.bend(ctx, all, stage); err != nil {
 				return err
 			}
 		}
 	}
-	all, late := map[string]int{}, map[string]int{}
-	for k, c := range courses {
+	causes, late := map[string]int{}, map[string]int{}
+	for k, c := range all {
 		r.Gradients += c.gradients()
 		early := c.early
 		for cause, n := range c.rejections() {
-			all[cause] += n
+			causes[cause] += n
 			if r.Chains[k].Draws() > 0 {
 				late[cause] += n - early[cause]
 			}
@@ -68,13 +60,31 @@ func (p *problem) chains(ctx context.Context, r *Result) error {
 		}
 		r.Bent = r.Bent || c.warp != nil
 	}
-	for _, cause := range slices.Sorted(maps.Keys(all)) {
-		r.Rejections = append(r.Rejections, Rejection{cause, all[cause], late[cause]})
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		r.Rejections = append(r.Rejections, Rejection{cause, causes[cause], late[cause]})
 	}
 	if ctx.Err() != nil && r.Draws() == 0 {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// courses are all chains.
+type courses []*course
+
+// follow makes the iterations of all chains to the end of a stage.
+func (list courses) follow(ctx context.Context, stage, end int) error {
+	p := list[0].p
+	if p.opts.Backend != nil {
+		return list.elsewhere(ctx, stage, end)
+	}
+	return p.each(len(list), func(e *evaluator, k int) error {
+		err := list[k].follow(ctx, e, stage, end)
+		if kept := list[k].keep(); err == nil {
+			err = kept
+		}
+		return err
+	})
 }
 
 // orInterrupted is nil where what ended a chain is that ctx did: what it drew is kept.
@@ -89,7 +99,7 @@ func orInterrupted(ctx context.Context, err error) error {
 func (p *problem) scale(r *Result, mode, chain int) []float64 {
 	n := p.size()
 	if mode < 0 && len(p.paths) > 0 {
-		return p.paths[chain%len(p.paths)].best.scale
+		return p.paths[chain%len(p.paths)].Best.Scale
 	}
 	if p.settings.Metric == "hessian" && mode >= 0 {
 		return r.Modes[mode].scale

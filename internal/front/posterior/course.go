@@ -43,9 +43,15 @@ type course struct {
 	from     int            // iteration from which on it counts
 	behind   int            // the stage behind which coordinates were bent, -1 for none
 	bentAt   int            // and after how many iterations
-	recalled *record        // where the file had it; nil for nowhere
+	recalled *record        // where the file had it, or who made its last span; nil for nowhere
 	saved    int            // draws that the file has
 	savedAt  int            // and of how many iterations it knows
+}
+
+// newCourse is a chain that has not begun.
+func newCourse(p *problem, r *Result, number int, kept *Chain) *course {
+	kept.Mode = -1
+	return &course{p: p, number: number, result: r, kept: kept, behind: -1}
 }
 
 // density is that of the coordinates in which the chain moves.
@@ -73,7 +79,7 @@ func (c *course) begin(ctx context.Context) error {
 	return err
 }
 
-// wake makes the chain, where it has none yet: at its beginning, or where the file had it.
+// wake makes the chain, where it has none: at its beginning, or where it came to before.
 func (c *course) wake(ctx context.Context) error {
 	switch {
 	case c.chain != nil:
@@ -124,7 +130,7 @@ func (c *course) follow(ctx context.Context, e *evaluator, stage, end int) error
 			return orInterrupted(ctx, err)
 		}
 		c.at++
-		c.p.told.step(d.Leapfrogs)
+		c.p.told.step(1, d.Leapfrogs)
 		q, grows := d.Q, 0.0
 		if c.warp != nil {
 			q, grows = c.warp.Forward(d.Q)
@@ -226,6 +232,9 @@ func (c *course) move(ctx context.Context, warp *nuts.Warp, stage int) error {
 	c.behind, c.bentAt = stage, c.at
 	return nil
 }
+
+// begun reports whether there is a chain.
+func (c *course) begun() bool { return c.chain != nil || c.recalled != nil }
 
 // state is where the chain is.
 func (c *course) state() nuts.State {

@@ -285,14 +285,21 @@ func (t *progress) begin(phase string, of int) {
 	t.phase, t.done, t.of, t.gradients = phase, 0, of, 0
 }
 
-// step tells that one part more is done, after so many runs.
-func (t *progress) step(gradients int) {
+// more adds parts to the work.
+func (t *progress) more(parts int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of += parts
+}
+
+// step tells that so many parts more are done, after so many runs.
+func (t *progress) step(parts, gradients int) {
 	if t.tell == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.done++
+	t.done += parts
 	t.gradients += gradients
 	t.tell(odes.Progress{Phase: t.phase, Done: float64(t.done) / float64(max(t.of, 1)), Steps: t.gradients})
 }

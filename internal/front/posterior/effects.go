@@ -56,23 +56,10 @@ func (p *problem) newJoint(factor float64) (*odes.Joint, error) {
 
 // addEffects adds the random effects to what is drawn, and their part to the modes.
 func (p *problem) addEffects(ctx context.Context, r *Result) error {
-	j, err := p.newJoint(1)
+	j, err := p.setEffects(nil)
 	if err != nil {
 		return err
 	}
-	f := &effects{}
-	for i, name := range j.Subjects {
-		names := j.Effects(i)
-		f.subjects = append(f.subjects, subject{
-			name: name, number: i + 1, at: f.n, n: len(names), names: names, centred: make([]float64, len(names)),
-		})
-		f.n += len(names)
-	}
-	// The evaluators that are there integrate.
-	for len(p.idle) > 0 {
-		<-p.idle
-	}
-	p.random = f
 	e := &evaluator{p: p, joint: j}
 	e.begin()
 	modes := r.Modes
@@ -86,6 +73,44 @@ func (p *problem) addEffects(ctx context.Context, r *Result) error {
 		}
 	}
 	return nil
+}
+
+// setEffects makes random effects a part of what is drawn, and says how far they are centred: of each subject; nil for
+// not at all.
+func (p *problem) setEffects(centred [][]float64) (*odes.Joint, error) {
+	j, err := p.newJoint(1)
+	if err != nil {
+		return nil, err
+	}
+	f := &effects{}
+	for i, name := range j.Subjects {
+		names := j.Effects(i)
+		s := subject{
+			name: name, number: i + 1, at: f.n, n: len(names), names: names, centred: make([]float64, len(names)),
+		}
+		if centred != nil {
+			s.centred = centred[i]
+		}
+		f.subjects = append(f.subjects, s)
+		f.n += len(names)
+	}
+	// The evaluators that are there integrate.
+	for len(p.idle) > 0 {
+		<-p.idle
+	}
+	p.random = f
+	return j, nil
+}
+
+// centred is how far the effects of each subject are.
+func (f *effects) centred() (list [][]float64) {
+	if f == nil {
+		return nil
+	}
+	for i := range f.subjects {
+		list = append(list, f.subjects[i].centred)
+	}
+	return list
 }
 
 func diagonal(sizes []float64) []float64 {

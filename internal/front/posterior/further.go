@@ -58,10 +58,6 @@ func unseenOf(modes []*Mode, searches int) unseen {
 func (p *problem) searchOn(ctx context.Context, r *Result, found []*Mode, spent int) (more int, err error) {
 	s := &p.settings
 	modes, n := joined(nil, found, 0), len(found)
-	points, err := sample.Sobol(min(len(p.coords), sample.MaxSobol), s.Seed|1<<40)
-	if err != nil {
-		return 0, err
-	}
 	warmup := float64(furtherSteps * s.Chains * s.Warmup)
 	for p.further && len(modes) > 0 && len(p.coords) <= sample.MaxSobol {
 		u := unseenOf(modes, n)
@@ -74,19 +70,12 @@ func (p *problem) searchOn(ctx context.Context, r *Result, found []*Mode, spent 
 		if count <= 0 {
 			break
 		}
-		list, cost := make([]*Mode, count), make([]int, count)
-		err := p.each(count, func(e *evaluator, k int) (err error) {
-			before := e.n
-			list[k], err = p.search(ctx, e, p.start(n-len(found)+k+1, points))
-			cost[k] = e.n - before
-			return err
-		})
+		p.told.more(count)
+		list, cost, err := (&round{From: n - len(found) + 1}).all(ctx, p, count)
 		if err != nil {
 			return 0, err
 		}
-		for _, c := range cost {
-			more += c
-		}
+		more += cost
 		// Where a mode is known, what was found first stays.
 		const higher = 0.01
 		modes, n = joined(modes, list, higher), n+count

@@ -111,30 +111,19 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 			}
 		}
 	}
-	t := &Trust{Draws: n, Factor: factor}
-	var weights []float64
-	values := make([][]float64, len(p.coords))
+	at, logs := make([][]float64, n), make([]float64, n)
 	to := make([]float64, 1+len(p.constraints))
-	row := make([]float64, p.size())
 	for k := range n {
-		at := k * total / n
-		chain := 0
-		for at >= r.Chains[chain].Draws() {
-			at -= r.Chains[chain].Draws()
-			chain++
-		}
+		at[k] = r.draw(k * total / n)
 		var l [2]float64
 		for i, e := range runs {
 			for j := range p.coords {
 				c := &p.coords[j]
-				e.set[c.variable].Values[c.element] = r.Chains[chain].Values[j][at]
+				e.set[c.variable].Values[c.element] = at[k][j]
 			}
 			var err error
 			if p.random != nil {
-				for j := range row {
-					row[j] = r.Chains[chain].Values[j][at]
-				}
-				to[0], err = e.dataOf(ctx, row)
+				to[0], err = e.dataOf(ctx, at[k])
 			} else if err = e.runner.Set(e.set...); err == nil {
 				_, err = e.runner.Values(ctx, to)
 			}
@@ -146,19 +135,32 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 				l[i] = nan
 			}
 		}
-		w := l[0] - l[1]
+		logs[k] = l[0] - l[1]
+	}
+	r.Trust = compared(len(p.coords), at, logs)
+	r.Trust.Factor = factor
+	return nil
+}
+
+// compared is how draws, of which so many numbers count, change by weights, whose logarithms are given; those that are
+// no numbers failed.
+func compared(numbers int, at [][]float64, logs []float64) *Trust {
+	t := &Trust{Draws: len(logs)}
+	var weights []float64
+	values := make([][]float64, numbers)
+	for k, w := range logs {
 		if w-w != 0 {
 			t.Failed++
 			continue
 		}
 		weights = append(weights, w)
-		for j := range p.coords {
-			values[j] = append(values[j], r.Chains[chain].Values[j][at])
+		for j := range values {
+			values[j] = append(values[j], at[k][j])
 		}
 	}
-	if r.Trust = t; len(weights) < 2 {
+	if len(weights) < 2 {
 		t.Sd, t.Shift = nan, nan
-		return nil
+		return t
 	}
 	t.Sd = draws.Sd([][]float64{weights})
 	most, sum := slices.Max(weights), 0.0
@@ -176,7 +178,7 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 			t.Shift, t.Param = s, j
 		}
 	}
-	return nil
+	return t
 }
 
 // partial says that something is not to be trusted, and why.
@@ -194,6 +196,7 @@ func (p *problem) conclude(r *Result) {
 	}
 	methods[s.Method].conclude(p, r)
 	r.concludeUnseen()
+	r.concludeIntegrals()
 	if t := r.Trust; t != nil {
 		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)
 		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)

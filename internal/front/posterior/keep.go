@@ -151,22 +151,45 @@ func (k *File) Close() error { return k.file.Close() }
 // keep writes what the chain drew since it was last written.
 func (c *course) keep() error {
 	f := c.p.opts.Keep
-	if f == nil || c.chain == nil || c.savedAt == c.at {
+	if f == nil || !c.begun() || c.savedAt == c.at {
 		return nil
 	}
-	k, from := c.kept, c.saved
-	r := &record{
+	if err := f.add(c.record(c.saved)); err != nil {
+		return fmt.Errorf("chains cannot be kept: %w", err)
+	}
+	c.saved, c.savedAt = c.kept.Draws(), c.at
+	return nil
+}
+
+// record is the chain as it is, with the draws from one on.
+func (c *course) record(from int) *record {
+	k := c.kept
+	return &record{
 		Chain: c.number, At: c.at, Stage: c.stage, Before: c.before, From: c.from, Behind: c.behind, BentAt: c.bentAt,
-		State: c.chain.State(), Warp: c.warp, Failed: c.failed, Early: c.early, Pool: c.pool,
+		State: c.state(), Warp: c.warp, Failed: c.failed, Early: c.early, Pool: c.pool,
 		Mode: k.Mode, Warmed: k.Warmed, Values: shared(k.Values, from),
 		LogP: k.LogP[from:], Accept: k.Accept[from:], Step: k.Step[from:], Energy: k.Energy[from:],
 		Depth: k.Depth[from:], Leaps: k.Leapfrogs[from:], Divergent: k.Divergent[from:],
 	}
-	if err := f.add(r); err != nil {
-		return fmt.Errorf("chains cannot be kept: %w", err)
+}
+
+// take takes up a chain as a record has it, and the draws of that behind those that there are.
+func (c *course) take(r *record) {
+	k := c.kept
+	if k.Values == nil {
+		k.Values = make([][]float64, len(r.Values))
 	}
-	c.saved, c.savedAt = k.Draws(), c.at
-	return nil
+	for i := range r.Values {
+		k.Values[i] = append(k.Values[i], r.Values[i]...)
+	}
+	k.LogP, k.Accept, k.Step = append(k.LogP, r.LogP...), append(k.Accept, r.Accept...), append(k.Step, r.Step...)
+	k.Energy, k.Depth = append(k.Energy, r.Energy...), append(k.Depth, r.Depth...)
+	k.Leapfrogs, k.Divergent = append(k.Leapfrogs, r.Leaps...), append(k.Divergent, r.Divergent...)
+	c.chain, c.recalled = nil, r
+	c.at, c.stage, c.before, c.from, c.warp = r.At, r.Stage, r.Before, r.From, r.Warp
+	c.behind, c.bentAt = r.Behind, r.BentAt
+	c.failed, c.early, c.pool = r.Failed, r.Early, r.Pool
+	k.Mode, k.Warmed = r.Mode, r.Warmed
 }
 
 // recall takes up what the file has of the chain.
@@ -177,23 +200,9 @@ func (c *course) recall() error {
 	}
 	k, most := c.kept, c.p.settings.Draws
 	for _, r := range f.records[c.number] {
-		if k.Values == nil {
-			k.Values = make([][]float64, len(r.Values))
-		}
-		for i := range r.Values {
-			k.Values[i] = append(k.Values[i], r.Values[i]...)
-		}
-		k.LogP, k.Accept, k.Step = append(k.LogP, r.LogP...), append(k.Accept, r.Accept...), append(k.Step, r.Step...)
-		k.Energy, k.Depth = append(k.Energy, r.Energy...), append(k.Depth, r.Depth...)
-		k.Leapfrogs, k.Divergent = append(k.Leapfrogs, r.Leaps...), append(k.Divergent, r.Divergent...)
-		c.recalled = r
+		c.take(r)
 	}
 	f.records[c.number] = nil
-	r := c.recalled
-	c.at, c.stage, c.before, c.from, c.warp = r.At, r.Stage, r.Before, r.From, r.Warp
-	c.behind, c.bentAt = r.Behind, r.BentAt
-	c.failed, c.early, c.pool = r.Failed, r.Early, r.Pool
-	k.Mode, k.Warmed = r.Mode, r.Warmed
 	c.saved, c.savedAt = k.Draws(), c.at
 	if n := k.Draws(); n > most {
 		return fmt.Errorf("%w: %d draws of each chain, and %d were asked for", ErrMore, n, most)

@@ -14,9 +14,9 @@ import (
 // normal is a normal distribution of coordinates, with its share of a mixture. With freedom it is Student's, of as many
 // degrees, whose tails are heavier.
 type normal struct {
-	mean, scale []float64 // scale is L[n][n]
-	share       float64
-	freedom     int
+	Mean, Scale []float64 // Scale is L[n][n]
+	Share       float64
+	Freedom     int
 }
 
 // log returns the logarithm of the density at q, without the share and without powers of 2π.
@@ -24,43 +24,43 @@ func (d *normal) log(q []float64) float64 {
 	n := len(q)
 	y := make([]float64, n)
 	for i := range q {
-		y[i] = q[i] - d.mean[i]
+		y[i] = q[i] - d.Mean[i]
 	}
-	nuts.Whiten(d.scale, y)
+	nuts.Whiten(d.Scale, y)
 	s, square := 0.0, 0.0
 	for i, v := range y {
 		square += float64(v * v)
-		s -= elem.Log(d.scale[i*n+i])
+		s -= elem.Log(d.Scale[i*n+i])
 	}
-	if d.freedom == 0 {
+	if d.Freedom == 0 {
 		return s - square/2
 	}
-	half, more := float64(d.freedom)/2, float64(n)/2
+	half, more := float64(d.Freedom)/2, float64(n)/2
 	return s + elem.Lgamma(half+more) - elem.Lgamma(half) - float64(more*elem.Log(half)) -
-		float64((half+more)*elem.Log1p(square/float64(d.freedom)))
+		float64((half+more)*elem.Log1p(square/float64(d.Freedom)))
 }
 
 // draw returns a draw.
 func (d *normal) draw(random *elem.Rand) []float64 {
-	n := len(d.mean)
-	q, z := slices.Clone(d.mean), make([]float64, n)
+	n := len(d.Mean)
+	q, z := slices.Clone(d.Mean), make([]float64, n)
 	for i := range z {
 		z[i] = random.Norm()
 	}
-	if d.freedom > 0 {
+	if d.Freedom > 0 {
 		square := 0.0
-		for range d.freedom {
+		for range d.Freedom {
 			x := random.Norm()
 			square += float64(x * x)
 		}
-		longer := math.Sqrt(float64(d.freedom) / square)
+		longer := math.Sqrt(float64(d.Freedom) / square)
 		for i := range z {
 			z[i] = float64(z[i] * longer)
 		}
 	}
 	for i := range n {
 		for j := range i + 1 {
-			q[i] += float64(d.scale[i*n+j] * z[j])
+			q[i] += float64(d.Scale[i*n+j] * z[j])
 		}
 	}
 	return q
@@ -70,7 +70,7 @@ func (d *normal) draw(random *elem.Rand) []float64 {
 func (p *problem) laplace(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, m := range r.Modes {
-		parts = append(parts, normal{mean: m.q, scale: m.scale, share: m.Weight})
+		parts = append(parts, normal{Mean: m.q, Scale: m.scale, Share: m.Weight})
 	}
 	if len(parts) == 0 {
 		return errors.New("no mode of the posterior was found, around which it could be approximated; " +
@@ -86,10 +86,10 @@ func (p *problem) laplace(ctx context.Context, r *Result) error {
 func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) error {
 	const heavy, freedom = 0.2, 4
 	for _, x := range slices.Clone(parts) {
-		parts = append(parts, normal{x.mean, x.scale, heavy * x.share, freedom})
+		parts = append(parts, normal{x.Mean, x.Scale, heavy * x.Share, freedom})
 	}
 	for i := range len(parts) / 2 {
-		parts[i].share *= 1 - heavy
+		parts[i].Share *= 1 - heavy
 	}
 	n, s := len(p.coords), &r.Settings
 	total := s.Chains * s.Draws
@@ -99,8 +99,8 @@ func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) er
 		random := elem.NewRand(s.Seed*0xbf58476d1ce4e5b9 + uint64(chain))
 		for k := chain * s.Draws; k < (chain+1)*s.Draws; k++ {
 			u, part := random.Float64(), 0
-			for part < len(parts)-1 && u >= parts[part].share {
-				u -= parts[part].share
+			for part < len(parts)-1 && u >= parts[part].Share {
+				u -= parts[part].Share
 				part++
 			}
 			q := parts[part].draw(random)
@@ -111,7 +111,7 @@ func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) er
 			most := math.Inf(-1)
 			logs := make([]float64, len(parts))
 			for i := range parts {
-				logs[i] = elem.Log(parts[i].share) + parts[i].log(q)
+				logs[i] = elem.Log(parts[i].Share) + parts[i].log(q)
 				most = max(most, logs[i])
 			}
 			sum := 0.0
@@ -119,7 +119,7 @@ func (p *problem) approximate(ctx context.Context, r *Result, parts []normal) er
 				sum += elem.Exp(x - most)
 			}
 			points[k], heights[k], weights[k] = q, lp, lp-most-elem.Log(sum)
-			p.told.step(1)
+			p.told.step(1, 0)
 		}
 		return nil
 	})

@@ -186,28 +186,61 @@ func modeOf(modes []Mode, q []float64) int {
 	return best
 }
 
+// round says where searches start: at points of a Latin hypercube of so many, or of a Sobol sequence where that is 0,
+// from one of them on.
+type round struct{ Latin, From int }
+
+// start returns where search k starts.
+func (of *round) start(p *problem, k int) ([]float64, error) {
+	var points sample.Points
+	var err error
+	if of.Latin > 0 {
+		points, err = sample.Latin(of.Latin, len(p.coords), p.settings.Seed)
+	} else {
+		points, err = sample.Sobol(min(len(p.coords), sample.MaxSobol), p.settings.Seed|1<<40)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.start(of.From+k, points), nil
+}
+
+// searches seek modes.
+var searches = part[round, sought]{name: "searches", make: (*round).search}
+
+// sought is what a search found, nil for nothing, by how many gradients.
+type sought struct {
+	Mode *place
+	Cost int
+}
+
+// search makes a search.
+func (of *round) search(p *problem, ctx context.Context, e *evaluator, k int) (x sought, err error) {
+	q, err := of.start(p, k)
+	if err != nil {
+		return x, err
+	}
+	before := e.n
+	m, err := p.search(ctx, e, q)
+	return sought{placeOf(m), e.n - before}, err
+}
+
+// all makes n searches, and returns the mode that each found, and how many gradients all took.
+func (of *round) all(ctx context.Context, p *problem, n int) (found []*Mode, cost int, err error) {
+	list, err := searches.all(ctx, p, of, n)
+	for _, x := range list {
+		found, cost = append(found, x.Mode.mode()), cost+x.Cost
+	}
+	return found, cost, err
+}
+
 // findModes searches for modes from several starts.
 func (p *problem) findModes(ctx context.Context, r *Result) error {
 	n := p.settings.Starts
-	points, err := sample.Latin(max(n-1, 1), len(p.coords), p.settings.Seed)
-	if err != nil {
-		return err
-	}
 	p.told.begin("searches", n)
-	found, counts := make([]*Mode, n), make([]int, n)
-	err = p.each(n, func(e *evaluator, k int) (err error) {
-		before := e.n
-		found[k], err = p.search(ctx, e, p.start(k, points))
-		counts[k] = e.n - before
-		p.told.step(1)
-		return err
-	})
+	found, spent, err := (&round{Latin: max(n-1, 1)}).all(ctx, p, n)
 	if err != nil {
 		return err
-	}
-	spent := 0
-	for _, c := range counts {
-		spent += c
 	}
 	more, err := p.searchOn(ctx, r, found, spent)
 	if err != nil {
@@ -296,8 +329,8 @@ func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result)
 		mode = chain % heavy
 		centre, scale = r.Modes[mode].q, r.Modes[mode].scale
 	} else if len(p.paths) > 0 {
-		x := &p.paths[chain%len(p.paths)].best
-		centre, scale = x.mean, x.scale
+		x := &p.paths[chain%len(p.paths)].Best
+		centre, scale = x.Mean, x.Scale
 	}
 	q, g := make([]float64, n), make([]float64, n)
 	spread := 1.0

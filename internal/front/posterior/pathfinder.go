@@ -11,7 +11,6 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/nuts"
 	"odes.dev/odes/internal/base/optim"
-	"odes.dev/odes/internal/base/sample"
 )
 
 // Pathfinder (L. Zhang, B. Carpenter, A. Gelman, A. Vehtari, JMLR 23:306, 2022): a search by L-BFGS knows at each of
@@ -27,9 +26,9 @@ type spot struct {
 
 // path is what a search found.
 type path struct {
-	best  normal
-	bound float64 // the lower bound of the evidence
-	ok    bool
+	Best  normal
+	Bound float64 // the lower bound of the evidence
+	OK    bool
 }
 
 // Numbers of Pathfinder.
@@ -161,7 +160,7 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 	for _, x := range p.sizes() {
 		h.diagonal = append(h.diagonal, float64(x*x))
 	}
-	best, least := path{bound: math.Inf(-1)}, pathDraws
+	best, least := path{Bound: math.Inf(-1)}, pathDraws
 	for k := 1; k < len(spots); k++ {
 		a, b := &spots[k-1], &spots[k]
 		s, y := make([]float64, n), make([]float64, n)
@@ -176,7 +175,7 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 		if scale == nil {
 			continue
 		}
-		d := normal{mean: slices.Clone(b.q), scale: scale, share: 1}
+		d := normal{Mean: slices.Clone(b.q), Scale: scale, Share: 1}
 		w := make([]float64, n) // Lᵀ g
 		for i := range n {
 			for j := range i + 1 {
@@ -185,7 +184,7 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 		}
 		for i := range n {
 			for j := range i + 1 {
-				d.mean[i] += float64(scale[i*n+j] * w[j])
+				d.Mean[i] += float64(scale[i*n+j] * w[j])
 			}
 		}
 		terms, err := e.bound(ctx, &d, pathDraws, random)
@@ -198,8 +197,8 @@ func (p *problem) follow(ctx context.Context, e *evaluator, spots []spot, random
 		}
 		// A bound with places that have no density would be minus infinity: of these, the fewest.
 		bound := draws.Mean([][]float64{terms})
-		if failed < least || failed == least && bound > best.bound {
-			best, least = path{best: d, bound: bound, ok: true}, failed
+		if failed < least || failed == least && bound > best.Bound {
+			best, least = path{Best: d, Bound: bound, OK: true}, failed
 		}
 	}
 	return best, nil
@@ -247,17 +246,17 @@ func (p *problem) besides(ctx context.Context, r *Result) error {
 	err := p.each(1, func(e *evaluator, _ int) error {
 		random := elem.NewRand(p.settings.Seed*0xd6e8feb86659fd93 - 1)
 		for _, x := range p.paths {
-			if x.bound < mass+far || len(good) > 0 && x.bound < good[0].bound-far {
+			if x.Bound < mass+far || len(good) > 0 && x.Bound < good[0].Bound-far {
 				break
 			}
 			// The best of many bounds is too good by chance.
-			terms, err := e.bound(ctx, &x.best, many, random)
+			terms, err := e.bound(ctx, &x.Best, many, random)
 			if err != nil {
 				return err
 			}
 			list := [][]float64{terms}
-			x.bound = draws.Mean(list) - float64(2*draws.Sd(list)/math.Sqrt(float64(len(terms))))
-			if 2*len(terms) >= many && x.bound >= mass+far {
+			x.Bound = draws.Mean(list) - float64(2*draws.Sd(list)/math.Sqrt(float64(len(terms))))
+			if 2*len(terms) >= many && x.Bound >= mass+far {
 				good = append(good, x)
 			}
 		}
@@ -269,7 +268,7 @@ func (p *problem) besides(ctx context.Context, r *Result) error {
 	if len(r.Modes) > 0 {
 		r.notef("searches came to a density that is high and narrow, as it is where the width of a population goes to "+
 			"zero: at %s, with about %.2g of the mass of what they passed on the way; that is no mode, and chains "+
-			"begin on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].bound))
+			"begin on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].Bound))
 	}
 	r.Modes = nil
 	return nil
@@ -277,47 +276,62 @@ func (p *problem) besides(ctx context.Context, r *Result) error {
 
 // allPaths searches from several starts, and returns the modes to which the searches came.
 func (p *problem) allPaths(ctx context.Context, r *Result, n int) ([]*Mode, error) {
-	points, err := sample.Latin(max(n-1, 1), len(p.coords), p.settings.Seed)
-	if err != nil {
-		return nil, err
-	}
 	p.told.begin("searches", n)
-	paths, found, counts := make([]path, n), make([]*Mode, n), make([]int, n)
-	err = p.each(n, func(e *evaluator, k int) error {
-		before := e.n
-		defer func() { counts[k] = e.n - before }()
-		spots, end, err := p.climb(ctx, e, p.start(k, points))
-		if err != nil {
-			return err
-		}
-		random := elem.NewRand(p.settings.Seed*0xd6e8feb86659fd93 + uint64(k))
-		if paths[k], err = p.follow(ctx, e, spots, random); err != nil {
-			return err
-		}
-		if end != nil {
-			found[k], err = p.mode(ctx, e, end)
-		}
-		p.told.step(1)
-		return err
-	})
+	list, err := paths.all(ctx, p, &round{Latin: max(n-1, 1)}, n)
 	if err != nil {
 		return nil, err
 	}
-	for k := range paths {
-		r.Gradients += counts[k]
-		if paths[k].ok {
-			p.paths = append(p.paths, paths[k])
+	var found []*Mode
+	for _, x := range list {
+		r.Gradients += x.Cost
+		if x.Path.OK {
+			p.paths = append(p.paths, x.Path)
 		}
+		found = append(found, x.Mode.mode())
 	}
-	slices.SortStableFunc(p.paths, func(a, b path) int { return cmp.Compare(b.bound, a.bound) })
+	slices.SortStableFunc(p.paths, func(a, b path) int { return cmp.Compare(b.Bound, a.Bound) })
 	return found, nil
+}
+
+// paths are searches of Pathfinder.
+var paths = part[round, passed]{name: "paths", make: (*round).path}
+
+// passed is what one found, and the mode to which it came.
+type passed struct {
+	Path path
+	Mode *place
+	Cost int
+}
+
+// path makes one.
+func (of *round) path(p *problem, ctx context.Context, e *evaluator, k int) (x passed, err error) {
+	q, err := of.start(p, k)
+	if err != nil {
+		return x, err
+	}
+	before := e.n
+	spots, end, err := p.climb(ctx, e, q)
+	if err != nil {
+		return x, err
+	}
+	random := elem.NewRand(p.settings.Seed*0xd6e8feb86659fd93 + uint64(k))
+	if x.Path, err = p.follow(ctx, e, spots, random); err != nil {
+		return x, err
+	}
+	if end != nil {
+		var m *Mode
+		m, err = p.mode(ctx, e, end)
+		x.Mode = placeOf(m)
+	}
+	x.Cost = e.n - before
+	return x, err
 }
 
 // pathfinder draws from the distributions of all paths together.
 func (p *problem) pathfinder(ctx context.Context, r *Result) error {
 	var parts []normal
 	for _, x := range p.paths {
-		parts = append(parts, normal{mean: x.best.mean, scale: x.best.scale, share: 1 / float64(len(p.paths))})
+		parts = append(parts, normal{Mean: x.Best.Mean, Scale: x.Best.Scale, Share: 1 / float64(len(p.paths))})
 	}
 	if len(parts) == 0 {
 		return errors.New("no search came to a normal distribution that could stand for the posterior; " +

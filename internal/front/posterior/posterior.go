@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/base/draws"
 	"odes.dev/odes/lang/diag"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	Workers int
 	// Keep keeps chains, and has those that go on; nil for none.
 	Keep *File
+	// Backend makes chains and searches elsewhere, of the model that Source has; nil: this process does.
+	Backend Backend
+	Source  ensemble.Source
 }
 
 // Result is what was drawn, and what it is worth.
@@ -53,6 +57,7 @@ type Result struct {
 	Rejections  []Rejection
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
+	Integrals   *Trust    // the same of integrals over random effects; nil where there are none
 	Bent        bool      // chains moved in coordinates that are bent: see nuts.Warp
 	K           float64   // Pareto's k of the weights of laplace and pathfinder; NaN for others
 	Effective   float64   // draws that those weights leave
@@ -116,14 +121,14 @@ type Rejection struct {
 	Late  int // of these, behind warm-up
 }
 
-// Trust is how draws would change if the solver were more accurate.
+// Trust is how draws would change if the solver, or integrals, were more accurate.
 type Trust struct {
 	Draws  int     // that were computed again
 	Failed int     // of them
 	Sd     float64 // of the logarithms of their weights
 	Shift  float64 // the largest change of a mean by the weights, in standard deviations
 	Param  int     // of which
-	Factor float64 // by which tolerances were multiplied
+	Factor float64 // by which tolerances were multiplied; 0 for integrals
 }
 
 // Run draws from the posterior of a model. The error carries all that is wrong with the options, as diagnostics, or
@@ -145,6 +150,9 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	if err := foresee(ctx, p, r); err != nil {
+		return nil, err
+	}
 	if p.opts.Keep != nil && p.settings.Method != "nuts" {
 		return nil, fmt.Errorf("%w: method = %s has none", ErrNoChains, p.settings.Method)
 	}
@@ -161,6 +169,8 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if ctx.Err() != nil {
 		r.Interrupted = true
 	} else if err := p.trust(ctx, r); err != nil {
+		return nil, err
+	} else if err := p.integrals(ctx, r); err != nil {
 		return nil, err
 	}
 	p.conclude(r)

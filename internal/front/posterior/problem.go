@@ -19,6 +19,7 @@ var nan = math.NaN()
 type problem struct {
 	model       *odes.Model
 	opts        Options
+	asked       Options // as they were, for a Backend
 	settings    odes.SampleSettings
 	names       []string // of the variables
 	coords      []coordinate
@@ -111,7 +112,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints()}
+	p := &problem{model: m, opts: opts, asked: opts, settings: s, constraints: m.Constraints()}
 	if p.settings.Starts == 0 {
 		p.settings.Starts, p.further = 2*s.Chains, s.Random != "draw"
 		if s.Random == "draw" { // searches integrate, which takes long

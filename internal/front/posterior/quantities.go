@@ -65,7 +65,7 @@ func (p *problem) quantities(ctx context.Context, r *Result) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			p.told.step(0)
+			p.told.step(1, 0)
 			if err != nil {
 				failed[c]++
 				continue

@@ -172,37 +172,58 @@ func (p *problem) temper(ctx context.Context, r *Result) (all []*nuts.Population
 		highest = max(highest, r.Modes[i].LogP+above)
 	}
 	s := &r.Settings
-	from, jumps := p.from(), nuts.Options{}
-	p.between(r, &jumps)
-	const parts = 20
-	p.told.begin("runs", parts*s.Chains)
-	all, tops = make([]*nuts.Population, s.Chains), make([][]float64, s.Chains)
-	counts := make([]int, s.Chains)
-	err = p.each(s.Chains, func(e *evaluator, k int) (err error) {
-		before, told, top := e.n, 0, highest
-		defer func() { counts[k] = e.n - before }()
-		f := func(ctx context.Context, q, g []float64) (float64, error) {
-			lp, err := e.density(ctx, q, g)
-			if err == nil && lp > top {
-				top, tops[k] = lp, append(tops[k][:0], q...)
-			}
-			return lp, err
-		}
-		all[k], err = nuts.Temper(ctx, len(p.coords), f, from, nuts.TemperOptions{
-			Seed: s.Seed, Number: k, Size: s.Draws, Depth: s.Depth, Target: s.Target, Jump: jumps.Jump,
-			Step: func(temperature float64) {
-				for float64(told) < parts*math.Sqrt(math.Sqrt(temperature)) {
-					told++
-					p.told.step(0)
-				}
-			},
-		})
-		return err
-	})
-	for _, n := range counts {
-		r.Gradients += n
+	p.told.begin("runs", crowdParts*s.Chains)
+	list, err := crowds.all(ctx, p, &crowd{placesOf(r.Modes), highest}, s.Chains)
+	for i := range list {
+		r.Gradients += list[i].Cost
+		all, tops = append(all, list[i].Population), append(tops, list[i].Top)
 	}
 	return all, tops, err
+}
+
+// crowds are populations on their way.
+var crowds = part[crowd, tempered]{name: "populations", parts: crowdParts, make: (*crowd).temper}
+
+// crowdParts is how many parts of its work a population tells of.
+const crowdParts = 20
+
+// crowd is what populations know: modes, and how high these are.
+type crowd struct {
+	Modes   []place
+	Highest float64
+}
+
+// tempered is what one came to, and the highest place that it saw; nil for none above all modes.
+type tempered struct {
+	Population *nuts.Population
+	Top        []float64
+	Cost       int
+}
+
+// temper makes a population.
+func (of *crowd) temper(p *problem, ctx context.Context, e *evaluator, k int) (x tempered, err error) {
+	s := &p.settings
+	from, jumps := p.from(), nuts.Options{}
+	p.between(known(&p.settings, of.Modes), &jumps)
+	before, told, top := e.n, 0, of.Highest
+	f := func(ctx context.Context, q, g []float64) (float64, error) {
+		lp, err := e.density(ctx, q, g)
+		if err == nil && lp > top {
+			top, x.Top = lp, append(x.Top[:0], q...)
+		}
+		return lp, err
+	}
+	x.Population, err = nuts.Temper(ctx, len(p.coords), f, from, nuts.TemperOptions{
+		Seed: s.Seed, Number: k, Size: s.Draws, Depth: s.Depth, Target: s.Target, Jump: jumps.Jump,
+		Step: func(temperature float64) {
+			for told < crowdParts-1 && float64(told) < crowdParts*math.Sqrt(math.Sqrt(temperature)) {
+				told++
+				p.told.step(1, 0)
+			}
+		},
+	})
+	x.Cost = e.n - before
+	return x, err
 }
 
 // fromTops searches from the highest places, and lists all modes anew.

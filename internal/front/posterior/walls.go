@@ -86,7 +86,7 @@ func (p *problem) walls(ctx context.Context, r *Result) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			p.told.step(0)
+			p.told.step(1, 0)
 			if err != nil {
 				at = nil
 			} else {
@@ -255,7 +255,7 @@ func (r *Result) concludeWalls() {
 				least, most = min(least, share), max(most, share)
 			}
 		}
-		lead := fmt.Sprintf("in %.2g %% of the draws %s, and the density leaps or folds there", 100*w.Before, w.Text())
+		lead := fmt.Sprintf("in %.3g %% of the draws %s, and the density leaps or folds there", 100*w.Before, w.Text())
 		// Independent draws go across so often.
 		expected := 2 * w.Before * (1 - w.Before) * float64(r.Draws())
 		switch {
@@ -275,7 +275,7 @@ func (r *Result) concludeWalls() {
 		if n == 1 {
 			many = "1 wall"
 		}
-		r.notef("%s, which trajectories crossed %d times, such as that %s (%.2g %% of the draws): draws are right "+
+		r.notef("%s, which trajectories crossed %d times, such as that %s (%.3g %% of the draws): draws are right "+
 			"there, steps are shorter", many, across, w.Text(), 100*w.Before)
 	}
 }

@@ -1,0 +1,122 @@
+package posterior
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// integrated has effects that enter by their squares, so that Laplace's method is off by more where these are wide; of
+// the other they are linear, and it is exact.
+const integrated = `time t from 0 to 2
+param a = 0.5 in [-5, 5]
+param w = 0.5 in [0.01, 5]
+param s = 0.4 in [0.01, 5]
+random e ~ normal(0, w)
+output f = a + EFFECT
+data D { ID = [1, 1, 2, 2]  time = [0, 1, 0, 1]  DV = [1.5, 1.2, 0.7, 0.9] }
+observe y = f ~ normal(s) from D.DV
+experiment subject from D by D.ID { }
+`
+
+// TestIntegrals: independent integrals over random effects are those of quadrature, and tell where an approximation
+// decides what is drawn.
+func TestIntegrals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	data := [][]float64{{1.5, 1.2}, {0.7, 0.9}}
+	var columns [3][]float64 // of draws
+	for k := range 8 {
+		u := float64(k) / 7
+		columns[0] = append(columns[0], 0.2+u)
+		columns[1] = append(columns[1], 0.2+float64(1.5*u*u))
+		columns[2] = append(columns[2], 0.3+0.2*math.Sin(9*u))
+	}
+	for _, c := range []struct {
+		effect string
+		of     func(e float64) float64
+	}{
+		{"e", func(e float64) float64 { return e }},
+		{"e^2", func(e float64) float64 { return e * e }},
+	} {
+		p, err := newProblem(parsed(t, strings.Replace(integrated, "EFFECT", c.effect, 1)), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := p.borrow()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var least, most float64
+		for k := range columns[0] {
+			a, w, s := columns[0][k], columns[1][k], columns[2][k]
+			want := 0.0
+			for _, y := range data {
+				const n = 4000
+				sum := 0.0
+				for i := range n {
+					z := 16*(float64(i)+0.5)/n - 8
+					log := -z * z / 2
+					for _, x := range y {
+						r := (x - a - c.of(w*z)) / s
+						log -= float64(r*r/2) + math.Log(s) + math.Log(2*math.Pi)/2
+					}
+					sum += math.Exp(log) * 16 / n
+				}
+				want -= math.Log(sum / math.Sqrt(2*math.Pi))
+			}
+			q := make([]float64, 3)
+			for i, x := range []float64{a, w, s} {
+				q[i] = p.coords[i].of(x)
+			}
+			if _, err := e.density(t.Context(), q, make([]float64, 3)); err != nil {
+				t.Fatal(err)
+			}
+			off, err := e.integralOff(t.Context(), []float64{a, w, s})
+			if err != nil || !(math.Abs(e.value+off-want) < 0.05) {
+				t.Errorf("%s, draw %d: %g by another integral, not %g: %v", c.effect, k, e.value+off, want, err)
+			}
+			least, most = min(least, off), max(most, off)
+		}
+		r := &Result{Status: "ok", Settings: p.settings, Chains: []Chain{{
+			Values: columns[:], LogP: make([]float64, 8),
+		}}}
+		for i := range p.coords {
+			r.Params = append(r.Params, Param{Name: p.coords[i].name})
+		}
+		if err := p.integrals(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		r.concludeIntegrals()
+		bad := c.effect != "e"
+		said := strings.Contains(messages(r), "integral over random effects is an approximation")
+		if (r.Status == "partial") != bad || said != bad || (most-least > 0.5) != bad || r.Integrals.Failed > 0 {
+			t.Errorf("%s: from %g to %g, %+v, %s", c.effect, least, most, *r.Integrals, messages(r))
+		}
+	}
+}
+
+// TestIntegralsForeseen: a posterior that an approximation decides is refused before chains begin, which would take
+// long: where modes of a subject part, its density has poles.
+func TestIntegralsForeseen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	_, err := Run(t.Context(), parsed(t, `time t from 0 to 4
+param a = 0.5 in [-20, 20], w = 0.5 in [0.01, 5], s = 0.6 in [0.01, 5]
+random e ~ normal(0, w)
+output f = a + e^2
+data D {
+  ID = [1, 1, 2, 2, 3, 3, 4, 4]
+  time = [0, 1, 0, 1, 0, 1, 0, 1]
+  DV = [1.5, 1.2, 0.7, 0.9, 3.1, 2.8, 1.1, 0.8]
+}
+observe y = f ~ normal(s) from D.DV
+experiment subject from D by D.ID { }
+sample { starts = 2  chains = 2 }`), Options{})
+	if !errors.Is(err, ErrApproximate) || !strings.Contains(err.Error(), "--sample.random=draw") {
+		t.Errorf("chains began: %v", err)
+	}
+}
