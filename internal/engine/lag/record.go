@@ -59,6 +59,7 @@ type Record struct {
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
 	start  float64
 	steps  []solvers.Step
+	curves []curve // of steps
 	gaps   []gap
 	ends   ends
 	window window
@@ -104,7 +105,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.window.spare = append(r.window.spare, r.steps...)
-	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 1)
@@ -188,7 +189,13 @@ func (r *Record) next(t float64) float64 {
 		if !(s.t <= t+near(t, t-r.start)) {
 			return s.t
 		}
+		known := len(r.ends.causes)
 		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
+		for i := known; i < len(r.ends.causes); i++ {
+			if c := &r.ends.causes[i]; c.after < 0 && !r.guarded(c.delay, 0) {
+				c.order++ // without a past, states do not jump at the start
+			}
+		}
 		r.ends.close(len(r.steps) - 1)
 		r.follow(s.t, s.order)
 	}
@@ -207,9 +214,10 @@ func (r *Record) longest() (least float64, delay int) {
 }
 
 // made keeps a step.
-func (r *Record) made(s *solvers.Step) {
+func (r *Record) made(s *solvers.Step, c curve) {
 	r.forget(s.T)
-	r.steps = append(r.steps, r.window.kept(s))
+	own, c := r.window.kept(s, c)
+	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step.

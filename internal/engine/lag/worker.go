@@ -30,6 +30,7 @@ type Worker struct {
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
 	reader
+	fitted
 	tangents
 	cotangents
 	mover
@@ -95,7 +96,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 	if !ok {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
-	x.method, x.running, x.known, x.within = able, true, false, false
+	x.method, x.running, x.known, x.within, x.fitted.h = able, true, false, false, 0
 	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
 }
 
@@ -125,13 +126,17 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 // Made implements solvers.Lagged.
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
-	x.rec.made(s)
+	x.rec.made(s, x.fit(s))
+	x.fitted.h = 0
 	r := x.rec
 	first := r.stops.first(r.tau)
 	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
 	if broke {
 		r.parts(s.T1, false, first.order)
 		r.next(s.T1)
+	}
+	if at := r.ends.of(len(r.steps) - 1); at >= 0 && e.Kind != solvers.EndFree {
+		r.ends.list[at].other = true
 	}
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
@@ -303,7 +308,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		case x.stepAt(step).H == 0:
 			copy(x.x, x.stepAt(step).Y1)
 		default:
-			x.method.Interpolate(x, x.stepAt(step), theta, x.x)
+			x.value(step, theta)
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
