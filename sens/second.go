@@ -68,10 +68,10 @@ type Directions struct {
 
 // Products holds, for m objectives and K directions v, what Second computes.
 type Products struct {
-	DP    []float64 // [m][P] the gradients, which come along
-	DY0   []float64 // [m][N]
-	HP    []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
-	HY0   []float64 // [m][K][N] ∂²ψ/∂y0∂(p, y0) · v
+	DP  []float64 // [m][P] the gradients, which come along
+	DY0 []float64 // [m][N]
+	HP  []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
+	HY0 []float64 // [m][K][N] ∂²ψ/∂y0∂(p, y0) · v
 	// Parts [m][K] are times at which a direction moves apart what comes back of the past at one time, so that second
 	// derivatives by it have two sides; NaN for none.
 	Parts []float64

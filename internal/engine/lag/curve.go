@@ -12,36 +12,30 @@ import (
 // step without length and for methods whose dense output is no such sum.
 type curve []float64
 
-// fitted is the curve that was made last, and of which step.
-type fitted struct {
-	t, h  float64
-	curve curve
-}
-
 // fit returns the curve of a step all rows of which are known. It is overwritten by the next one.
 func (x *Worker) fit(s *solvers.Step) curve {
-	f := &x.fitted
-	if s.H != 0 && f.t == s.T && f.h == s.H {
-		return f.curve
-	}
 	of, ok := solvers.MakerOf(plain(x.method), s).(interface{ Output() *stages.Dense })
 	if !ok || s.H == 0 {
 		return nil
 	}
 	p, size := of.Output(), x.w.Size()
 	n, w := size.N, size.N+size.Q
-	f.t, f.h = s.T, s.H
-	f.curve = append(f.curve[:0], make([]float64, p.Degree()*n)...)
+	c := append(x.fitted[:0], make([]float64, p.Degree()*n)...)
+	x.fitted = c
+	first := s.K[p.Rows[0]*w:][:n] // Σ β_j is θ: what slopes have in common is added apart, and nothing cancels
 	for j, beta := range p.Beta {
 		row := s.K[p.Rows[j]*w:][:n]
 		for k, b := range beta {
-			by, to := float64(s.H*b), f.curve[k*n:][:n]
+			by, to := float64(s.H*b), c[k*n:][:n]
 			for i, v := range row {
-				to[i] = math.FMA(by, v, to[i])
+				to[i] = math.FMA(by, v-first[i], to[i])
 			}
 		}
 	}
-	return f.curve
+	for i, v := range first {
+		c[i] = math.FMA(s.H, v, c[i])
+	}
+	return c
 }
 
 // at writes the state at theta of a step.
@@ -53,19 +47,6 @@ func (c curve) at(s *solvers.Step, theta float64, y []float64) {
 			v = math.FMA(v, u, c[k])
 		}
 		y[i] = math.FMA(theta, v, s.Y0[i])
-	}
-}
-
-// slopeAt writes the state at theta of a step and its slope.
-func (c curve) slopeAt(s *solvers.Step, theta float64, y, yd []float64) {
-	n, u := len(y), math.FMA(2, theta, -1)
-	for i := range y {
-		v, dv := 0.0, 0.0
-		for k := len(c) - n + i; k >= 0; k -= n {
-			dv = math.FMA(dv, u, v)
-			v = math.FMA(v, u, c[k])
-		}
-		y[i], yd[i] = math.FMA(theta, v, s.Y0[i]), math.FMA(float64(2*theta), dv, v)/s.H
 	}
 }
 

@@ -44,8 +44,6 @@ func (d *Defect) Norm(s *solvers.Step) float64 {
 		d.largest[i] = max(d.largest[i], math.Abs(s.Y0[i]), math.Abs(s.Y1[i]))
 	}
 	d.stiffness(s)
-	x.method.Interpolate(x, s, nodes[0], d.y) // for its rows
-	x.fitted.h = 0
 	worst := d.at(s, nodes[0])
 	if x.rec.moving > 0 && worst <= 1 {
 		worst = max(worst, d.at(s, nodes[1]))
@@ -91,11 +89,7 @@ func (d *Defect) size(s *solvers.Step, i int) float64 {
 // at returns the norm of the defect at theta.
 func (d *Defect) at(s *solvers.Step, theta float64) (worst float64) {
 	x := d.X
-	if c := x.fit(s); c != nil {
-		c.slopeAt(s, theta, d.y, d.yd)
-	} else {
-		x.method.InterpolateSlope(x, s, theta, d.y, d.yd)
-	}
+	x.method.InterpolateSlope(x, s, theta, d.y, d.yd)
 	x.Eval(math.FMA(theta, s.H, s.T), d.y, d.f)
 	for i, reads := range d.read {
 		if !reads {

@@ -189,7 +189,9 @@ func minus(a, b []float64) []float64 {
 }
 
 // TwoSided implements sens.PastPullPusher.
-func (x *Second) TwoSided(lane int) (t float64, is bool) { return x.twoSided.at, x.twoSided.lanes[lane] }
+func (x *Second) TwoSided(lane int) (t float64, is bool) {
+	return x.twoSided.at, x.twoSided.lanes[lane]
+}
 
 // Begin implements solvers.SecondSystem.
 func (x *Second) Begin() {

@@ -52,8 +52,10 @@ func (d *drawing) param(kind string, v float64) int {
 
 // reading draws what is read, at the present or earlier.
 func (d *drawing) reading(late bool) reading {
-	r := reading{of: []form{formState, formState, formState, formPlus, formTimes, formSetting, formTime}[d.IntN(7)],
-		state: d.IntN(len(d.initial)), delay: -1}
+	r := reading{
+		of:    []form{formState, formState, formState, formPlus, formTimes, formSetting, formTime}[d.IntN(7)],
+		state: d.IntN(len(d.initial)), delay: -1,
+	}
 	if late {
 		r.delay = d.IntN(len(d.delays))
 	}
@@ -220,7 +222,7 @@ func (m *system) text() string {
 
 // slopes are the derivatives of objectives by a param on both sides, first and second, and whether these are known.
 type slopes struct {
-	first, second           [2][]float64
+	first, second            [2][]float64
 	known, jumps, knownTwice []bool
 }
 
@@ -265,7 +267,7 @@ func (m *system) slopes(k int, v []float64) (s slopes, ok bool) {
 // counts are what came of random systems.
 type counts struct {
 	systems, refused, values, derivatives, marked, needless, sided, seconds, secondMarked, secondNeedless, silent int
-	why                                                                                                          map[string]int
+	why                                                                                                           map[string]int
 }
 
 func (c *counts) String() string {

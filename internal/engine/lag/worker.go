@@ -29,8 +29,8 @@ type Worker struct {
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
+	fitted                  curve // of the step that was made last
 	reader
-	fitted
 	tangents
 	cotangents
 	mover
@@ -96,7 +96,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 	if !ok {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
-	x.method, x.running, x.known, x.within, x.fitted.h = able, true, false, false, 0
+	x.method, x.running, x.known, x.within = able, true, false, false
 	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
 }
 
@@ -127,7 +127,6 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
 	x.rec.made(s, x.fit(s))
-	x.fitted.h = 0
 	r := x.rec
 	first := r.stops.first(r.tau)
 	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
