@@ -126,7 +126,12 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 			return &Error{T: t, Lag: r.lagOf(i), Message: what}
 		}
 	}
-	r.follow(t, 0)
+	r.followAs(t, 0, func(i int) int {
+		if r.guarded(i, 0) {
+			return 0
+		}
+		return 1 // what has no past does not jump
+	})
 	return nil
 }
 
@@ -172,12 +177,17 @@ func (r *Record) followed(order int) bool {
 // follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
 // less far: what is left is seen by error control.
 func (r *Record) follow(t float64, order int) {
+	r.followAs(t, order, func(int) int { return order })
+}
+
+// followAs is follow of what is truly of another order for a delay.
+func (r *Record) followAs(t float64, order int, truly func(delay int) int) {
 	if order++; !r.followed(order) {
 		return
 	}
 	for i, tau := range r.tau {
 		if tau == tau {
-			r.stops.enter(i, tau, stop{t + tau, order, len(r.steps) - 1})
+			r.stops.enter(i, tau, stop{t + tau, order, truly(i) + 1, len(r.steps) - 1})
 		}
 	}
 }
@@ -189,15 +199,9 @@ func (r *Record) next(t float64) float64 {
 		if !(s.t <= t+near(t, t-r.start)) {
 			return s.t
 		}
-		known := len(r.ends.causes)
 		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
-		for i := known; i < len(r.ends.causes); i++ {
-			if c := &r.ends.causes[i]; c.after < 0 && !r.guarded(c.delay, 0) {
-				c.order++ // without a past, states do not jump at the start
-			}
-		}
 		r.ends.close(len(r.steps) - 1)
-		r.follow(s.t, s.order)
+		r.followAs(s.t, s.order, func(int) int { return s.truly })
 	}
 }
 

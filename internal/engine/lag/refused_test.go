@@ -63,11 +63,6 @@ func TestRefused(t *testing.T) {
 			text: begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)", want: "a second derivative does not go",
 			settings: [][2]string{{"sens.order", "2"}},
 		},
-		{
-			text: begin + "param rho = 0.75\nevent e at 1 { x += 1 }\nevent f at 1.25 { x += 1 }\n" +
-				"objective K = final(delay(x, rho))", want: "second derivatives have two sides",
-			settings: [][2]string{{"sens.order", "2"}},
-		},
 		{text: begin, want: "method rodas5p does not go", settings: [][2]string{{"solver.method", "rodas5p"}}},
 		{text: begin, want: "steps of fixed length", settings: [][2]string{
 			{"solver.method", "tsit5"}, {"solver.fixed_step", "0.6"},

@@ -119,8 +119,10 @@ func (x *Second) part(i int, s *solvers.Step, list []parted, other bool) {
 		behind := difference(x.Worker, s.T1, s.Y1, here, with)
 		before := x.bend(s, nil, p.delay)
 		p.bend = x.bend(s, leaps[:with], p.delay)
-		p.two = max(largestOf(p.jump), largestOf(behind)) > float64(1e-11*x.rates(s)) ||
-			largestOf(minus(before, p.bend)) > float64(1e-9*largestOf(p.bend)) || other && largestOf(p.bend) > 0
+		rates := x.rates(s)
+		least := float64(1e-9*rates) / (s.T1 - x.rec.start)
+		p.two = max(largestOf(p.jump), largestOf(behind)) > float64(1e-11*rates) || other && largestOf(p.bend) > least ||
+			largestOf(minus(before, p.bend)) > max(least, float64(1e-9*largestOf(p.bend)))
 		x.parted[i] = append(x.parted[i], *p)
 	}
 }
