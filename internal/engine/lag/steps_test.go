@@ -391,14 +391,14 @@ func (s *solution) settles(begun bool) (order int, ok bool) {
 			}
 			s.truth[i] = holds
 			c := s.conditions[i]
+			if s.fires++; s.fires > manyFires { // it slides along a threshold
+				return 0, false
+			}
 			if !c.event {
 				order, again = min(order, 1), true
 			}
 			if !c.event || !holds || !begun {
 				continue
-			}
-			if s.fires++; s.fires > manyFires {
-				return 0, false
 			}
 			s.x[c.to] += s.p[c.by]
 			if c.sets {
