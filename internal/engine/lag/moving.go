@@ -404,6 +404,14 @@ func (x *Worker) pullTau(i int, t float64, y, w []float64) {
 	system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 }
 
+// pushTau returns the tangents of the delays that move, where state and time move by yd and td.
+func (x *Worker) pushTau(t float64, y, td, yd []float64) []float64 {
+	copy(x.mover.y, y[:x.n])
+	copy(x.mover.yb, yd[:x.n*x.l])
+	system.DelaysPush(x.w, t, x.mover.y, td, x.mover.yb, x.taud) // which always writes there
+	return slices.Clone(x.taud)
+}
+
 // crossPush is LeapPush for the delays that move.
 func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
@@ -413,9 +421,8 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 		}
 		diff := differenceAt(x, c, t, y)
 		at := x.rec.delays[c.delay].at * l
-		moved, still := make([]float64, len(x.taud)), make([]float64, len(x.taud))
-		ydir := make([]float64, len(x.mover.yb))
-		system.DelaysPush(x.w, t, y, make([]float64, l), ydir, still) // by params alone
+		ydir := make([]float64, x.n*l)
+		still := x.pushTau(t, y, make([]float64, l), ydir) // by params alone
 		k := make([]float64, len(diff))
 		x.aside(c, func() { x.Eval(t, y, k) })
 		for e := range x.n {
@@ -423,11 +430,8 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 				ydir[e*l+j] = k[e]
 			}
 		}
-		system.DelaysPush(x.w, t, y, x.ones, ydir, moved)
-		clear(ydir)
-		copy(ydir, yd[:x.n*l])
-		whole := make([]float64, len(moved))
-		system.DelaysPush(x.w, t, y, td, ydir, whole)
+		moved := x.pushTau(t, y, x.ones, ydir)
+		whole := x.pushTau(t, y, td, yd)
 		for j := range l {
 			rate := 1 - (moved[at+j] - still[at+j])
 			dg := td[j] - whole[at+j]

@@ -17,6 +17,7 @@ import (
 
 var (
 	systems = flag.Int("systems", 16, "random systems of linear delay equations")
+	moving  = flag.Float64("moving", 0.2, "part of systems whose delays move")
 	twice   = flag.Int("twice", 4, "one of so many systems has second derivatives")
 	told    = flag.Bool("told", false, "tell counts as systems are drawn")
 )
@@ -67,7 +68,7 @@ func drawSystem(r *rand.Rand) *system {
 	d := &drawing{Rand: r, system: &system{}, grid: r.Float64() < 0.35}
 	d.end = d.moment(2.2, 5.5)
 	d.setting = d.param("u", d.uniform(-1, 1))
-	moves := d.chance(0.2)
+	moves := d.chance(*moving)
 	for range 2 + d.IntN(3) {
 		i := d.param("tau", d.moment(0.3, 1.7))
 		d.delays = append(d.delays, delayed{i, 1, -1})

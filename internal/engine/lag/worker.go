@@ -137,6 +137,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	if at := r.ends.of(len(r.steps) - 1); at >= 0 && e.Kind != solvers.EndFree {
 		r.ends.list[at].other = true
 	}
+	met := len(r.crossed)
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
 		r.parts(s.T1, false, 2)
@@ -144,6 +145,12 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	if broke || crossed {
 		how = solvers.BrokeRates
+	}
+	for _, c := range r.crossed[met:] {
+		if err == nil && r.gaps[c.gap].jump && turnsAt(x, c, s) {
+			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes back " +
+				"after a delay that moves; make the delay one of params, or the condition one of time"}
+		}
 	}
 	if err != nil || !turns(x, s.T1, s.Y1) {
 		return how, err
@@ -173,6 +180,17 @@ func turns(x *Worker, t float64, y []float64) bool {
 	}
 	x.mid, x.later = mid, later
 	return !slices.Equal(truth[0], truth[1])
+}
+
+// turnsAt reports whether a condition of an event or a mode changes where a delay that moves comes to read what is
+// behind a jump, at the end of a step.
+func turnsAt(x *Worker, c crossed, s *solvers.Step) bool {
+	guards := x.w.Guards()
+	before, behind := make([]bool, len(guards)), make([]bool, len(guards))
+	margins := make([]float64, len(guards))
+	x.GuardValues(s.T1, s.Y1, margins, behind)
+	x.aside(c, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
+	return !slices.Equal(before, behind)
 }
 
 // Marked implements solvers.Lagged.

@@ -115,9 +115,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 		if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
 			no("an implicit method where delays move with time or states", "leave the method out")
 		}
-		if slices.ContainsFunc(m.Events, func(e *model.Event) bool { return !e.Settles }) {
-			no("an event in a model whose delays move with time or states", "make the delay one of params")
-		}
 		if s.Solver.Fixed > 0 {
 			no("fixed_step where delays move with time or states", "leave the steps to error control")
 		}
