@@ -189,7 +189,7 @@ func turnsAt(x *Worker, c crossed, s *solvers.Step) bool {
 	before, behind := make([]bool, len(guards)), make([]bool, len(guards))
 	margins := make([]float64, len(guards))
 	x.GuardValues(s.T1, s.Y1, margins, behind)
-	x.aside(c, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
+	x.aside([]crossed{c}, 0, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
 	return !slices.Equal(before, behind)
 }
 
