@@ -13,7 +13,7 @@ import (
 type curve []float64
 
 // fit returns the curve of a step all rows of which are known. It is overwritten by the next one.
-func (x *Worker) fit(s *solvers.Step) curve {
+func fit(x *Worker, s *solvers.Step) curve {
 	of, ok := solvers.MakerOf(plain(x.method), s).(interface{ Output() *stages.Dense })
 	if !ok || s.H == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (c curve) at(s *solvers.Step, theta float64, y []float64) {
 }
 
 // value makes x.x the state at theta of a step.
-func (x *Worker) value(step int, theta float64) {
+func value(x *Worker, step int, theta float64) {
 	s := x.stepAt(step)
 	if theta == 0 || theta == 1 || step >= len(x.rec.curves) || x.rec.curves[step] == nil {
 		x.method.Interpolate(x, s, theta, x.x)

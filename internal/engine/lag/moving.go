@@ -373,7 +373,7 @@ func (r *Record) crossedAt(t float64) []crossed {
 }
 
 // aside evaluates f where the first k of some crossings at one time have been made, and others have not.
-func (x *Worker) aside(list []crossed, k int, f func()) {
+func aside(x *Worker, list []crossed, k int, f func()) {
 	reg, known, within := slices.Clone(x.reg), x.known, x.within
 	x.enterStep(list[0].step)
 	for _, c := range list[:k] {
@@ -394,7 +394,7 @@ func (x *Worker) aside(list []crossed, k int, f func()) {
 func pace(x *Worker, list []crossed, at int, t float64, y []float64) float64 {
 	z := x.w.Size()
 	k := make([]float64, z.N+z.Q)
-	x.aside(list, at, func() { x.Eval(t, y, k) })
+	aside(x, list, at, func() { x.Eval(t, y, k) })
 	x.pullTau(list[at].delay, t, y, x.ones)
 	slope := x.mover.tb[0]
 	for e := range x.n {
@@ -412,7 +412,7 @@ func (x *Worker) pullTau(i int, t float64, y, w []float64) {
 }
 
 // pushTau returns the tangents of the delays that move, where state and time move by yd and td.
-func (x *Worker) pushTau(t float64, y, td, yd []float64) []float64 {
+func pushTau(x *Worker, t float64, y, td, yd []float64) []float64 {
 	copy(x.mover.y, y[:x.n])
 	copy(x.mover.yb, yd[:x.n*x.l])
 	system.DelaysPush(x.w, t, x.mover.y, td, x.mover.yb, x.taud) // which always writes there
@@ -430,16 +430,16 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 		diff := differenceAt(x, list, i, t, y)
 		at := x.rec.delays[c.delay].at * l
 		ydir := make([]float64, x.n*l)
-		still := x.pushTau(t, y, make([]float64, l), ydir) // by params alone
+		still := pushTau(x, t, y, make([]float64, l), ydir) // by params alone
 		k := make([]float64, len(diff))
-		x.aside(list, i, func() { x.Eval(t, y, k) })
+		aside(x, list, i, func() { x.Eval(t, y, k) })
 		for e := range x.n {
 			for j := range l {
 				ydir[e*l+j] = k[e]
 			}
 		}
-		moved := x.pushTau(t, y, x.ones, ydir)
-		whole := x.pushTau(t, y, td, yd)
+		moved := pushTau(x, t, y, x.ones, ydir)
+		whole := pushTau(x, t, y, td, yd)
 		for j := range l {
 			rate := 1 - (moved[at+j] - still[at+j])
 			dg := td[j] - whole[at+j]
@@ -498,8 +498,8 @@ func (x *Worker) crossPull(t float64, y, yb, fb, tb []float64) {
 func differenceAt(x *Worker, list []crossed, i int, t float64, y []float64) []float64 {
 	z := x.w.Size()
 	before, behind := make([]float64, z.N+z.Q), make([]float64, z.N+z.Q)
-	x.aside(list, i+1, func() { x.Eval(t, y, behind) })
-	x.aside(list, i, func() { x.Eval(t, y, before) })
+	aside(x, list, i+1, func() { x.Eval(t, y, behind) })
+	aside(x, list, i, func() { x.Eval(t, y, before) })
 	for k, v := range behind {
 		before[k] -= v
 	}

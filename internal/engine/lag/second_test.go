@@ -183,8 +183,8 @@ func TestRandomSecond(t *testing.T) {
 	}
 }
 
-// TestSecondMeets: where stops meet that only bend the rates, second derivatives are numbers; where a jump comes back with
-// another, those by what moves them apart are nan, with a mark, and others are numbers.
+// TestSecondMeets: where stops meet that only bend the rates, second derivatives are numbers; where a jump comes back
+// with another, those by what moves them apart are nan, with a mark, and others are numbers.
 func TestSecondMeets(t *testing.T) {
 	const bends = `
 time t from 0 to 1.5
@@ -221,7 +221,8 @@ objective K = final(q)
 	for i := range 4 {
 		for j := range 4 { // the past of p jumps as x comes back by the other delay
 			k := 16 + i*4 + j
-			if apart := i >= 2 || j >= 2; apart != math.IsNaN(s.Hessian[k]) || apart && s.HessianTrusts[k] != odes.Lost {
+			apart := i >= 2 || j >= 2
+			if apart != math.IsNaN(s.Hessian[k]) || apart && s.HessianTrusts[k] != odes.Lost {
 				t.Errorf("K %d %d is %v", i, j, s.Hessian[k])
 			}
 		}

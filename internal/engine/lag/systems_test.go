@@ -257,7 +257,8 @@ func (m *system) slopes(k int, v []float64) (s slopes, ok bool) {
 			a, a2 := d(at[0][i], at[1][i], at[2][i], h/2)
 			b, b2 := d(at[1][i], at[3][i], at[4][i], h)
 			s.first[side][i], s.second[side][i] = a, a2
-			s.jumps[i] = s.jumps[i] || math.Abs(at[0][i]-v[i]) > 1e-2 && math.Abs(at[0][i]-v[i]) > 20*math.Abs(at[4][i]-at[0][i])
+			leap := math.Abs(at[0][i] - v[i])
+			s.jumps[i] = s.jumps[i] || leap > 1e-2 && leap > 20*math.Abs(at[4][i]-at[0][i])
 			s.known[i] = s.known[i] && math.Abs(a-b) <= 3e-6*max(1, math.Abs(a))
 			s.knownTwice[i] = s.knownTwice[i] && math.Abs(a2-b2) <= 1e-4*max(1, math.Abs(a2))
 		}
@@ -290,13 +291,14 @@ func (m *system) leaps(v []float64) []bool {
 
 // counts are what came of random systems.
 type counts struct {
-	systems, refused, values, derivatives, marked, needless, sided, seconds, secondMarked, secondNeedless, silent int
-	why                                                                                                           map[string]int
+	systems, refused, values, derivatives, marked, needless, sided int
+	seconds, secondMarked, secondNeedless, silent                  int
+	why                                                            map[string]int
 }
 
 func (c *counts) String() string {
-	return fmt.Sprintf("%d systems, %d refused, %d values, %d derivatives (%d marked, %d of these needlessly; %d with two "+
-		"sides), %d second ones (%d marked, %d of these needlessly), %d silent; %v", c.systems, c.refused, c.values,
+	return fmt.Sprintf("%d systems, %d refused, %d values, %d derivatives (%d marked, %d of these needlessly; %d with "+
+		"two sides), %d second ones (%d marked, %d of these needlessly), %d silent; %v", c.systems, c.refused, c.values,
 		c.derivatives, c.marked, c.needless, c.sided, c.seconds, c.secondMarked, c.secondNeedless, c.silent, c.why)
 }
 

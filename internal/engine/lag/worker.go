@@ -126,7 +126,7 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 // Made implements solvers.Lagged.
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
-	x.rec.made(s, x.fit(s))
+	x.rec.made(s, fit(x, s))
 	r := x.rec
 	first := r.stops.first(r.tau)
 	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
@@ -148,8 +148,8 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	for _, c := range r.crossed[met:] {
 		if err == nil && r.gaps[c.gap].jump && turnsAt(x, c, s) {
-			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes back " +
-				"after a delay that moves; make the delay one of params, or the condition one of time"}
+			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes " +
+				"back after a delay that moves; make the delay one of params, or the condition one of time"}
 		}
 	}
 	if err != nil || !turns(x, s.T1, s.Y1) {
@@ -189,7 +189,7 @@ func turnsAt(x *Worker, c crossed, s *solvers.Step) bool {
 	before, behind := make([]bool, len(guards)), make([]bool, len(guards))
 	margins := make([]float64, len(guards))
 	x.GuardValues(s.T1, s.Y1, margins, behind)
-	x.aside([]crossed{c}, 0, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
+	aside(x, []crossed{c}, 0, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
 	return !slices.Equal(before, behind)
 }
 
@@ -325,7 +325,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		case x.stepAt(step).H == 0:
 			copy(x.x, x.stepAt(step).Y1)
 		default:
-			x.value(step, theta)
+			value(x, step, theta)
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {
