@@ -6,8 +6,8 @@ import (
 )
 
 // stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
-// what reads the state jumps one order lower. Truly is that order where stops are followed as if the state jumped at the
-// start, and it does not.
+// what reads the state jumps one order lower. Truly is that order where stops are followed as if the state jumped at
+// the start, and it does not.
 type stop struct {
 	t     float64
 	order int
