@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	systems = flag.Int("systems", 16, "random systems of linear delay equations")
+	systems = flag.Int("systems", 10, "random systems of linear delay equations")
 	moving  = flag.Float64("moving", 0.2, "part of systems whose delays move")
-	twice   = flag.Int("twice", 4, "one of so many systems has second derivatives")
+	twice   = flag.Int("twice", 8, "one of so many systems has second derivatives")
 	told    = flag.Bool("told", false, "tell counts as systems are drawn")
 )
 
