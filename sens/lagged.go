@@ -54,11 +54,14 @@ type PastPullPusher interface {
 	Follows(i int) bool
 	SowSecond(i int, s *solvers.Step, m solvers.Method) bool
 	EndPullPush(i int, hb solvers.Dual)
-	EndedSecond(i int, tb solvers.Dual)
+	// EndedSecond adds to tb, the cotangent of the time at which step i ends, what came of that. yb and fb are those of
+	// states and functionals there.
+	EndedSecond(i int, yb, fb, tb solvers.Dual)
 	JumpSecond(after int)
 	InitialSecond(yb solvers.Dual)
-	// Fault tells after a walk why there are no second derivatives.
-	Fault() error
+	// TwoSided reports after a sweep whether the direction of a lane moves stops apart that meet, so that second
+	// derivatives have two sides, and when.
+	TwoSided(lane int) (t float64, is bool)
 }
 
 // over tells a system that reads the past that it is differentiated along st.

@@ -2,6 +2,8 @@ package sens
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -66,10 +68,13 @@ type Directions struct {
 
 // Products holds, for m objectives and K directions v, what Second computes.
 type Products struct {
-	DP    []float64 // [m][P] the gradients, which come along
-	DY0   []float64 // [m][N]
-	HP    []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
-	HY0   []float64 // [m][K][N] ∂²ψ/∂y0∂(p, y0) · v
+	DP  []float64 // [m][P] the gradients, which come along
+	DY0 []float64 // [m][N]
+	HP  []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
+	HY0 []float64 // [m][K][N] ∂²ψ/∂y0∂(p, y0) · v
+	// Parts [m][K] are times at which a direction moves apart what comes back of the past at one time, so that second
+	// derivatives by it have two sides; NaN for none.
+	Parts []float64
 	Stats Stats
 }
 
@@ -86,6 +91,9 @@ func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Dire
 	}
 	out.DP, out.DY0 = need(out.DP, m*z.P), need(out.DY0, m*z.N)
 	out.HP, out.HY0 = need(out.HP, m*dirs.Count*z.P), need(out.HY0, m*dirs.Count*z.N)
+	if _, reads := first.sys.(PastPullPusher); reads {
+		out.Parts = slices.Repeat([]float64{math.NaN()}, m*dirs.Count)
+	}
 	var res Result
 	if err := res.observe(ctx, run, first.sys, first.method, first.obj, &Options{}); err != nil {
 		return err
@@ -271,11 +279,6 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 	if err := s.path.err; err != nil {
 		return err
 	}
-	if past, ok := s.sys.(PastPullPusher); ok {
-		if err := past.Fault(); err != nil {
-			return err
-		}
-	}
 	s.tells.done()
 	if err := s.slopes(); err != nil {
 		return err
@@ -297,6 +300,11 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 			}
 			for i := range z.N {
 				out.HY0[at*z.N+i] = s.yb.D[i*l+j]
+			}
+			if past, ok := s.sys.(PastPullPusher); ok {
+				if t, is := past.TwoSided(j); is {
+					out.Parts[at] = t
+				}
 			}
 		}
 	}
@@ -411,7 +419,7 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 			return err
 		}
 		if reads {
-			past.EndedSecond(i, s.tb)
+			past.EndedSecond(i, s.yb, s.fb, s.tb)
 		}
 		if err := s.cross(i); err != nil {
 			return err
@@ -606,7 +614,7 @@ func (s *secondSweep) pullMark(k, left int) {
 		s.pullConsistent(&dot)
 		if past, ok := s.sys.(PastPullPusher); ok {
 			past.InitialSecond(s.yb)
-			past.EndedSecond(-1, s.tb)
+			past.EndedSecond(-1, s.yb, s.fb, s.tb)
 		}
 		s.sys.Leave(s.db)
 		t := [1]float64{m.T}

@@ -17,6 +17,7 @@ type cause struct{ after, delay, order int }
 type end struct {
 	step, first, till int
 	turns             bool // a condition changes there
+	other             bool // something else makes the step end there
 }
 
 // ends are the steps that end where something comes back of the past, in their order, with its causes. Derivatives that
@@ -64,6 +65,12 @@ func follows(x *Worker, step int) (first cause, does bool) {
 	return slices.MinFunc(e.causes[e.list[i].first:e.list[i].till], func(a, b cause) int {
 		return cmp.Compare(a.order, b.order)
 	}), true
+}
+
+// ComesWithOthers reports whether in the last run anything came back of the past at one time with something else, which
+// may move otherwise.
+func (r *Record) ComesWithOthers() bool {
+	return slices.ContainsFunc(r.ends.list, func(x end) bool { return x.other || x.till-x.first > 1 })
 }
 
 // causePush makes td the tangent of the time at which a cause comes back.

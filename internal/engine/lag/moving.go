@@ -372,10 +372,17 @@ func (r *Record) crossedAt(t float64) []crossed {
 	return list[i:j]
 }
 
-// aside evaluates f as it is before the delays come to read another region, and behind that.
-func (x *Worker) aside(c crossed, f func()) {
+// aside evaluates f where the first k of some crossings at one time have been made, and others have not.
+func aside(x *Worker, list []crossed, k int, f func()) {
 	reg, known, within := slices.Clone(x.reg), x.known, x.within
-	x.enterStep(c.step)
+	x.enterStep(list[0].step)
+	for _, c := range list[:k] {
+		if c.gap == x.reg[c.delay] {
+			x.reg[c.delay]--
+		} else {
+			x.reg[c.delay]++
+		}
+	}
 	x.known, x.within = true, true
 	f()
 	copy(x.reg, reg)
@@ -384,11 +391,11 @@ func (x *Worker) aside(c crossed, f func()) {
 
 // pace returns how fast the time that a delay reads moves before a crossing, and the slopes of its delay by state and
 // time, in lanes that are all alike. Cotangents that gather in the model are those of a delay moved by 1 at the end.
-func pace(x *Worker, c crossed, t float64, y []float64) float64 {
+func pace(x *Worker, list []crossed, at int, t float64, y []float64) float64 {
 	z := x.w.Size()
 	k := make([]float64, z.N+z.Q)
-	x.aside(c, func() { x.Eval(t, y, k) })
-	x.pullTau(c.delay, t, y, x.ones)
+	aside(x, list, at, func() { x.Eval(t, y, k) })
+	x.pullTau(list[at].delay, t, y, x.ones)
 	slope := x.mover.tb[0]
 	for e := range x.n {
 		slope = math.FMA(x.mover.yb[e*x.l], k[e], slope)
@@ -404,30 +411,35 @@ func (x *Worker) pullTau(i int, t float64, y, w []float64) {
 	system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 }
 
+// pushTau returns the tangents of the delays that move, where state and time move by yd and td.
+func pushTau(x *Worker, t float64, y, td, yd []float64) []float64 {
+	copy(x.mover.y, y[:x.n])
+	copy(x.mover.yb, yd[:x.n*x.l])
+	system.DelaysPush(x.w, t, x.mover.y, td, x.mover.yb, x.taud) // which always writes there
+	return slices.Clone(x.taud)
+}
+
 // crossPush is LeapPush for the delays that move.
 func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 	l := x.l
-	for _, c := range x.rec.crossedAt(t) {
+	list := x.rec.crossedAt(t)
+	for i, c := range list {
 		if !x.rec.gaps[c.gap].jump {
 			continue
 		}
-		diff := differenceAt(x, c, t, y)
+		diff := differenceAt(x, list, i, t, y)
 		at := x.rec.delays[c.delay].at * l
-		moved, still := make([]float64, len(x.taud)), make([]float64, len(x.taud))
-		ydir := make([]float64, len(x.mover.yb))
-		system.DelaysPush(x.w, t, y, make([]float64, l), ydir, still) // by params alone
+		ydir := make([]float64, x.n*l)
+		still := pushTau(x, t, y, make([]float64, l), ydir) // by params alone
 		k := make([]float64, len(diff))
-		x.aside(c, func() { x.Eval(t, y, k) })
+		aside(x, list, i, func() { x.Eval(t, y, k) })
 		for e := range x.n {
 			for j := range l {
 				ydir[e*l+j] = k[e]
 			}
 		}
-		system.DelaysPush(x.w, t, y, x.ones, ydir, moved)
-		clear(ydir)
-		copy(ydir, yd[:x.n*l])
-		whole := make([]float64, len(moved))
-		system.DelaysPush(x.w, t, y, td, ydir, whole)
+		moved := pushTau(x, t, y, x.ones, ydir)
+		whole := pushTau(x, t, y, td, yd)
 		for j := range l {
 			rate := 1 - (moved[at+j] - still[at+j])
 			dg := td[j] - whole[at+j]
@@ -449,12 +461,13 @@ func (x *Worker) crossPush(t float64, y, td, yd, fd []float64) {
 // crossPull transposes crossPush.
 func (x *Worker) crossPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
-	for _, c := range x.rec.crossedAt(t) {
+	list := x.rec.crossedAt(t)
+	for i, c := range list {
 		if !x.rec.gaps[c.gap].jump {
 			continue
 		}
-		diff := differenceAt(x, c, t, y)
-		rate := pace(x, c, t, y)
+		diff := differenceAt(x, list, i, t, y)
+		rate := pace(x, list, i, t, y)
 		w := make([]float64, l)
 		for j := range l {
 			for e, v := range diff {
@@ -480,14 +493,15 @@ func (x *Worker) crossPull(t float64, y, yb, fb, tb []float64) {
 	}
 }
 
-// differenceAt writes f before a crossing at t minus f behind it.
-func differenceAt(x *Worker, c crossed, t float64, y []float64) []float64 {
+// differenceAt returns f before the i-th crossing of a list at t minus f behind it: each counts once where several
+// delays cross at one time.
+func differenceAt(x *Worker, list []crossed, i int, t float64, y []float64) []float64 {
 	z := x.w.Size()
 	before, behind := make([]float64, z.N+z.Q), make([]float64, z.N+z.Q)
-	x.Eval(t, y, behind)
-	x.aside(c, func() { x.Eval(t, y, before) })
-	for i, v := range behind {
-		before[i] -= v
+	aside(x, list, i+1, func() { x.Eval(t, y, behind) })
+	aside(x, list, i, func() { x.Eval(t, y, before) })
+	for k, v := range behind {
+		before[k] -= v
 	}
 	return before
 }

@@ -61,3 +61,31 @@ func TestMoving(t *testing.T) {
 		}
 	}
 }
+
+// TestMovingJumps: a jump that delays which move bring back at one time counts once for each, in both modes.
+func TestMovingJumps(t *testing.T) {
+	const text = `
+time t from 0 to 4
+param c = 0.8, s = 0.25, t1 = 0.7, d = 2, k = 0.5
+state x = 0, y = 0
+x' = 0
+y' = k*delay(x, c + s*t) + (1 - k)*delay(x^2, c + s*t)
+event kick at t1 { x += d }
+objective J = final(y)
+objective K = integral(delay(x, c + s*t))
+`
+	// What is read is d from T = (t1 + c)/(1 - s) on, so y(4) = (k d + (1 - k) d²)(4 - T).
+	const T, s, f = 2.0, 0.25, 0.5*2 + 0.5*4
+	want := map[string]expected{
+		"J": {f * (4 - T), map[string]float64{
+			"c": -f / (1 - s), "t1": -f / (1 - s), "s": -f * T / (1 - s), "d": (0.5 + 2) * (4 - T), "k": -2 * (4 - T),
+		}},
+		"K": {2 * (4 - T), map[string]float64{
+			"c": -2 / (1 - s), "t1": -2 / (1 - s), "s": -2 * T / (1 - s), "d": 4 - T, "k": 0,
+		}},
+	}
+	for _, mode := range []string{"adjoint", "tangent"} {
+		r := sensitivities(t, text, nil, map[string]string{"solver.rtol": "1e-10", "sens.mode": mode})
+		check(t, r, want, []string{"c", "s", "t1", "d", "k"}, 1e-9, 1e-8)
+	}
+}

@@ -59,6 +59,7 @@ type Record struct {
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
 	start  float64
 	steps  []solvers.Step
+	curves []curve // of steps
 	gaps   []gap
 	ends   ends
 	window window
@@ -104,7 +105,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.window.spare = append(r.window.spare, r.steps...)
-	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 1)
@@ -125,7 +126,12 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 			return &Error{T: t, Lag: r.lagOf(i), Message: what}
 		}
 	}
-	r.follow(t, 0)
+	r.followAs(t, 0, func(i int) int {
+		if r.guarded(i, 0) {
+			return 0
+		}
+		return 1 // what has no past does not jump
+	})
 	return nil
 }
 
@@ -171,12 +177,17 @@ func (r *Record) followed(order int) bool {
 // follow enters what a break of the given order at t causes one delay later. Combinations of many delays are followed
 // less far: what is left is seen by error control.
 func (r *Record) follow(t float64, order int) {
+	r.followAs(t, order, func(int) int { return order })
+}
+
+// followAs is follow of what is truly of another order for a delay.
+func (r *Record) followAs(t float64, order int, truly func(delay int) int) {
 	if order++; !r.followed(order) {
 		return
 	}
 	for i, tau := range r.tau {
 		if tau == tau {
-			r.stops.enter(i, tau, stop{t + tau, order, len(r.steps) - 1})
+			r.stops.enter(i, tau, stop{t + tau, order, truly(i) + 1, len(r.steps) - 1})
 		}
 	}
 }
@@ -190,7 +201,7 @@ func (r *Record) next(t float64) float64 {
 		}
 		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
 		r.ends.close(len(r.steps) - 1)
-		r.follow(s.t, s.order)
+		r.followAs(s.t, s.order, func(int) int { return s.truly })
 	}
 }
 
@@ -207,9 +218,10 @@ func (r *Record) longest() (least float64, delay int) {
 }
 
 // made keeps a step.
-func (r *Record) made(s *solvers.Step) {
+func (r *Record) made(s *solvers.Step, c curve) {
 	r.forget(s.T)
-	r.steps = append(r.steps, r.window.kept(s))
+	own, c := r.window.kept(s, c)
+	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step.

@@ -1,7 +1,6 @@
 package lag
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -24,18 +23,41 @@ type Second struct {
 	held2          []solvers.Dual // of discretes that were read, by the gap that set them and the start first
 	seeds2         []stages.SecondSeeds
 	until2         map[int]solvers.Dual
-	apartAt        float64 // where two stops of different motion meet, NaN for none
+	parted         map[int][]parted // by steps, in the directions of the walk
+	twoSided
+}
+
+// parted is a cause that comes back at the end of a step, and that moves otherwise than this does.
+type parted struct {
+	cause
+	by         []float64 // [lanes] how it moves from there
+	jump, bend []float64 // [N + Q] by what it makes rates and their slopes jump
+	two        bool      // second derivatives have two sides
+	other      bool      // for something else, which may set states
+}
+
+// twoSided tells of stops that meet and move apart, where second derivatives have two sides.
+type twoSided struct {
+	lanes []bool  // directions that move them apart
+	at    float64 // of one of them
 }
 
 // Twice returns w as it reads the past that rec holds. The method is that of the run.
 func Twice(w *system.SecondWorker, rec *Record, m solvers.Method) *Second {
-	x := &Second{Worker: Of(w.Worker, rec, m), s: w, apartAt: math.NaN()}
+	x := &Second{Worker: Of(w.Worker, rec, m), s: w, parted: map[int][]parted{}}
 	x.bends = true
 	size, all := w.Size(), w.Size().N+rec.lags
 	dual := func(n int) solvers.Dual { return solvers.NewDual(n, x.l) }
 	x.yb2, x.ymb2, x.xb2, x.sb2 = dual(all), dual(all), dual(size.N), dual(1)
 	x.db2, x.yb02 = dual(size.D), dual(size.N)
+	x.twoSided.lanes = make([]bool, x.l)
 	return x
+}
+
+// Begins implements sens.PastPusher.
+func (x *Second) Begins(yd []float64) {
+	clear(x.parted)
+	x.Worker.Begins(yd)
 }
 
 // LeapPush implements sens.PastPusher: a step ends with each jump that comes back.
@@ -49,26 +71,129 @@ func (x *Second) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 	if at < 0 {
 		return
 	}
-	td := make([]float64, x.l)
+	var list []parted
 	for _, c := range e.causes[e.list[at].first:e.list[at].till] {
+		td, moves := make([]float64, x.l), false
 		causePush(x.Worker, c, td)
 		for j, v := range td {
 			own, by := d.T0[j]+d.H[j], x.dd[x.rec.delays[c.delay].at*x.l+j]
-			if !(math.Abs(v-own) <= float64(1e-9*max(math.Abs(v-by)+math.Abs(by), math.Abs(own)))) {
-				x.apartAt = s.T1
+			td[j] = v - own
+			if math.Abs(td[j]) <= float64(1e-9*max(math.Abs(v-by)+math.Abs(by), math.Abs(own))) {
+				td[j] = 0
 			}
+			moves = moves || td[j] != 0
 		}
+		if !moves {
+			td = nil
+		}
+		list = append(list, parted{cause: c, by: td})
+	}
+	if slices.ContainsFunc(list, func(p parted) bool { return p.by != nil }) {
+		x.part(i, s, list, e.list[at].other || e.list[at].turns)
 	}
 }
 
-// Fault implements sens.PastPullPusher.
-func (x *Second) Fault() error {
-	if x.apartAt != x.apartAt {
-		return nil
+// part notes the causes that move otherwise than the end of step i, with which others come back. Of one that makes a
+// kink of the rates, the length of time by which it is away has a square in the state: as long as what is read on one
+// side takes the place of that on the other. What makes a jump of the rates, beside another, has two sides, and so has
+// a kink if what else comes changes its size.
+func (x *Second) part(i int, s *solvers.Step, list []parted, other bool) {
+	slices.SortStableFunc(list, func(a, b parted) int { // those with which the step ends come first
+		switch {
+		case (a.by == nil) == (b.by == nil):
+			return 0
+		case a.by == nil:
+			return -1
+		}
+		return 1
+	})
+	with := slices.IndexFunc(list, func(p parted) bool { return p.by != nil })
+	var leaps []leap
+	for _, p := range list {
+		leaps = append(leaps, leap{delay: p.delay})
 	}
-	return &Error{T: x.apartAt, Lag: x.rec.spans[0], Message: fmt.Sprintf("what comes back after a delay meets "+
-		"something else at %v, which moves otherwise, and there second derivatives have two sides; move one of the two",
-		x.apartAt)}
+	for k := with; k < len(list); k++ {
+		p := &list[k]
+		here := append(slices.Clone(leaps[:with]), leaps[k])
+		p.jump, p.other = difference(x.Worker, s.T1, s.Y1, leaps[k:k+1], 0), other
+		behind := difference(x.Worker, s.T1, s.Y1, here, with)
+		before := x.bend(s, nil, p.delay)
+		p.bend = x.bend(s, leaps[:with], p.delay)
+		rates := x.rates(s)
+		least := float64(1e-9*rates) / (s.T1 - x.rec.start)
+		p.two = max(largestOf(p.jump), largestOf(behind)) > float64(1e-11*rates) ||
+			other && largestOf(p.bend) > least ||
+			largestOf(minus(before, p.bend)) > max(least, float64(1e-9*largestOf(p.bend)))
+		x.parted[i] = append(x.parted[i], *p)
+	}
+}
+
+// rates is the largest rate at the end of a step.
+func (x *Second) rates(s *solvers.Step) float64 {
+	z := x.Size()
+	k := make([]float64, z.N+z.Q)
+	x.Eval(s.T1, s.Y1, k)
+	return largestOf(k)
+}
+
+// bend returns by what the slopes of the rates jump at the end of a step as what a delay reads does, where others have
+// come back.
+func (x *Second) bend(s *solvers.Step, come []leap, delay int) []float64 {
+	l, r := x.l, x.rec
+	mid, later := x.mid, x.later
+	x.mid, x.later = s.T1, false
+	if x.leapt == nil {
+		x.leapt = make([]bool, len(r.delays))
+	}
+	for _, p := range come {
+		x.leapt[p.delay] = true
+	}
+	y := slices.Clone(x.extend(s.T1, s.Y1, x.y))
+	var slope [2][]float64
+	for side := range slope {
+		x.leapt[delay] = side == 1
+		x.state(x.locate(delay, s.T1))
+		slope[side] = slices.Clone(x.slope)
+	}
+	clear(x.leapt)
+	x.mid, x.later = mid, later
+	z := x.Size()
+	td, yd := make([]float64, l), make([]float64, len(y)*l)
+	still, moved := make([]float64, (z.N+z.Q)*l), make([]float64, (z.N+z.Q)*l)
+	x.w.Push(s.T1, y, td, yd, still) // by params alone
+	for _, c := range r.reads {
+		if k := delay - c.first; k >= 0 && k < c.n && !c.discrete {
+			for e := range c.len {
+				yd[(c.to+k*c.len+e)*l] = slope[1][c.from+e] - slope[0][c.from+e]
+			}
+		}
+	}
+	x.w.Push(s.T1, y, td, yd, moved)
+	out := make([]float64, z.N+z.Q)
+	for e := range out {
+		out[e] = moved[e*l] - still[e*l]
+	}
+	return out
+}
+
+func largestOf(v []float64) (most float64) {
+	for _, x := range v {
+		most = max(most, math.Abs(x))
+	}
+	return most
+}
+
+func minus(a, b []float64) []float64 {
+	d := slices.Clone(a)
+	for i, x := range b {
+		d[i] -= x
+	}
+	return d
+}
+
+// TwoSided implements sens.PastPullPusher.
+func (x *Second) TwoSided(lane int) (t float64, is bool) {
+	return x.twoSided.at, x.twoSided.lanes[lane]
 }
 
 // Begin implements solvers.SecondSystem.
@@ -76,6 +201,7 @@ func (x *Second) Begin() {
 	x.db2.Clear()
 	x.yb02.Clear()
 	clear(x.until2)
+	clear(x.twoSided.lanes)
 	for _, v := range x.held2 {
 		v.Clear()
 	}
@@ -247,21 +373,49 @@ func (x *Second) EndPullPush(i int, hb solvers.Dual) {
 	c, _ := follows(x.Worker, i)
 	at := x.rec.delays[c.delay].at
 	solvers.Dual{X: x.db2.X[at:][:1], D: x.db2.D[at*x.l:][:x.l]}.Add(hb)
+	x.untilOf(c.after).Add(hb)
+}
+
+// untilOf returns the cotangent of the time at which step i ends.
+func (x *Second) untilOf(i int) solvers.Dual {
 	if x.until2 == nil {
 		x.until2 = map[int]solvers.Dual{}
 	}
-	to, ok := x.until2[c.after]
+	to, ok := x.until2[i]
 	if !ok {
 		to = solvers.NewDual(1, x.l)
-		x.until2[c.after] = to
+		x.until2[i] = to
 	}
-	to.Add(hb)
+	return to
 }
 
 // EndedSecond implements sens.PastPullPusher.
-func (x *Second) EndedSecond(i int, tb solvers.Dual) {
+func (x *Second) EndedSecond(i int, yb, fb, tb solvers.Dual) {
 	if v, ok := x.until2[i]; ok {
 		tb.Add(v)
+	}
+	for _, p := range x.parted[i] {
+		var c float64
+		reached := false
+		for row, v := range p.bend {
+			of, e := yb, row
+			if k := row - x.n; k >= 0 {
+				of, e = fb, k
+			}
+			c = math.FMA(v, of.X[e], c)
+			reached = reached || of.X[e] != 0 && (p.other || v != 0 || p.jump[row] != 0)
+		}
+		for j, by := range p.by {
+			if by != 0 && p.two && reached {
+				x.twoSided.lanes[j], x.twoSided.at = true, x.rec.steps[i].T1
+			}
+		}
+		at, until := x.rec.delays[p.delay].at*x.l, x.untilOf(p.after)
+		for j, by := range p.by {
+			x.db2.D[at+j] = math.FMA(c, by, x.db2.D[at+j])
+			until.D[j] = math.FMA(c, by, until.D[j])
+			tb.D[j] = math.FMA(-c, by, tb.D[j])
+		}
 	}
 }
 

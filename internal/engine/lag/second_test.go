@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/internal/testing/seeds"
 )
 
@@ -178,6 +179,58 @@ func TestRandomSecond(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Fatalf("%s along %v: %+v\n%s", method, v, m, m.text())
+		}
+	}
+}
+
+// TestSecondMeets: where stops meet that only bend the rates, second derivatives are numbers; where a jump comes back
+// with another, those by what moves them apart are nan, with a mark, and others are numbers.
+func TestSecondMeets(t *testing.T) {
+	const bends = `
+time t from 0 to 1.5
+param a = 0.7, b = 0.4, tau = 1, sigma = 1
+state x = 1
+x' = -a*delay(x, tau) - b*delay(x, sigma)
+objective J = final(x)
+`
+	s := modeltest.Run(t, bends, "sens.order", "2", "solver.rtol", "1e-10")
+	// x = 1 - (a + b) t + a (a + b)/2 (t - tau)₊² + b (a + b)/2 (t - sigma)₊².
+	const a, b, h = 0.7, 0.4, 0.5
+	for i, row := range [4][4]float64{
+		{h * h, h * h, -(2*a + b) * h, -b * h},
+		{h * h, h * h, -a * h, -(a + 2*b) * h},
+		{-(2*a + b) * h, -a * h, a * (a + b), 0},
+		{-b * h, -(a + 2*b) * h, 0, b * (a + b)},
+	} {
+		for j, v := range row {
+			k := i*s.Columns + j
+			modeltest.WantNear(t, fmt.Sprint("J ", i, j), s.Hessian[k], v, 1e-8)
+			if s.HessianTrusts != nil && s.HessianTrusts[k] != odes.Sound {
+				t.Errorf("J %d %d has a mark", i, j)
+			}
+		}
+	}
+	const jumps = bends + `
+state p = 0, q = 0
+past p = 1
+p' = a
+q' = delay(p, tau)*x
+objective K = final(q)
+`
+	s = modeltest.Run(t, jumps, "sens.order", "2", "sens.wrt", "[a, b, tau, sigma]")
+	for i := range 4 {
+		for j := range 4 { // the past of p jumps as x comes back by the other delay
+			k := 16 + i*4 + j
+			apart := i >= 2 || j >= 2
+			if apart != math.IsNaN(s.Hessian[k]) || apart && s.HessianTrusts[k] != odes.Lost {
+				t.Errorf("K %d %d is %v", i, j, s.Hessian[k])
+			}
+		}
+	}
+	s = modeltest.Run(t, jumps, "sens.hvp", "[0, 1, 0, 0]", "sens.wrt", "[a, b, tau, sigma]", "sens.trust", "off")
+	for j, x := range s.Products[4:] {
+		if math.IsNaN(x) != (j >= 2) {
+			t.Errorf("K times b: %v", s.Products)
 		}
 	}
 }

@@ -6,10 +6,12 @@ import (
 )
 
 // stop is a time at which a step is to end. Order is that of the first derivative of a state that jumps there; that of
-// what reads the state jumps one order lower.
+// what reads the state jumps one order lower. Truly is that order where stops are followed as if the state jumped at
+// the start, and it does not.
 type stop struct {
 	t     float64
 	order int
+	truly int
 	after int // the step at whose end its cause is, -1 for the start
 }
 
@@ -33,9 +35,10 @@ func (s stops) enter(i int, tau float64, n stop) {
 		at--
 	}
 	if at < len(s[i]) && s[i][at].t <= n.t+tol {
-		if n.order < s[i][at].order {
-			s[i][at].order, s[i][at].after = n.order, n.after
+		if n.truly < s[i][at].truly {
+			s[i][at].truly, s[i][at].after = n.truly, n.after
 		}
+		s[i][at].order = min(s[i][at].order, n.order)
 		return
 	}
 	s[i] = slices.Insert(s[i], at, n)
@@ -50,11 +53,12 @@ func (s stops) first(tau []float64) stop {
 			least = min(least, list[0].t)
 		}
 	}
-	first, longest := stop{t: least, order: math.MaxInt}, 0.0
+	first, longest := stop{t: least, order: math.MaxInt, truly: math.MaxInt}, 0.0
 	for i, list := range s {
 		if len(list) == 0 || !(list[0].t <= least+near(least, tau[i])) {
 			continue
 		}
+		first.truly = min(first.truly, list[0].truly)
 		if first.order = min(first.order, list[0].order); tau[i] > longest {
 			first.t, longest = list[0].t, tau[i]
 		}
@@ -66,8 +70,8 @@ func (s stops) first(tau []float64) stop {
 func (s stops) drop(first stop, tau []float64, list []cause) []cause {
 	for i, of := range s {
 		if len(of) > 0 && of[0].t <= first.t+near(first.t, tau[i]) {
-			if of[0].order <= bends {
-				list = append(list, cause{of[0].after, i, of[0].order})
+			if of[0].truly <= bends {
+				list = append(list, cause{of[0].after, i, of[0].truly})
 			}
 			s[i] = of[1:]
 		}

@@ -17,22 +17,25 @@ type window struct {
 // reach back is not known.
 func (r *Record) Forgets() { r.window.only = r.moving == 0 }
 
-// kept returns a copy of a step, in memory of one that is forgotten.
-func (w *window) kept(s *solvers.Step) (own solvers.Step) {
+// kept returns a copy of a step and its curve, in memory of one that is forgotten.
+func (w *window) kept(s *solvers.Step, c curve) (own solvers.Step, at curve) {
 	if n := len(w.spare); n > 0 {
 		own = w.spare[n-1]
 		w.spare = w.spare[:n-1]
 	}
 	n, k := len(s.Y0), len(s.K)
 	room := own.K[:0] // for all of them
-	if cap(room) < k+2*n {
-		room = make([]float64, 0, k+2*n)
+	if cap(room) < k+2*n+len(c) {
+		room = make([]float64, 0, k+2*n+len(c))
 	}
-	room = append(append(append(room, s.K...), s.Y0...), s.Y1...)
+	room = append(append(append(append(room, s.K...), s.Y0...), s.Y1...), c...)
+	if len(c) > 0 {
+		at = room[k+2*n:]
+	}
 	return solvers.Step{
 		T: s.T, H: s.H, T1: s.T1, Member: s.Member, Dense: true,
-		K: room[:k], Y0: room[k : k+n : k+n], Y1: room[k+n:],
-	}
+		K: room[:k], Y0: room[k : k+n : k+n], Y1: room[k+n : k+2*n : k+2*n],
+	}, at
 }
 
 // forget forgets what nothing reads from a step at t on, once that is half of what is kept.
@@ -54,6 +57,7 @@ func (r *Record) forget(t float64) {
 	n := copy(r.steps, r.steps[k:])
 	clear(r.steps[n:]) // whose memory is that of others
 	r.steps = r.steps[:n]
+	r.curves = r.curves[:copy(r.curves, r.curves[k:])]
 	r.ends.opens() // derivatives alone follow the causes
 	g := max(sort.Search(len(r.gaps), func(i int) bool { return r.gaps[i].after >= k })-1, 0)
 	set, d := r.gaps[g].set, r.held(g)

@@ -29,6 +29,7 @@ type Worker struct {
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
+	fitted                  curve // of the step that was made last
 	reader
 	tangents
 	cotangents
@@ -125,7 +126,7 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 // Made implements solvers.Lagged.
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
 	x.method.Interpolate(x, s, 0.5, x.x)
-	x.rec.made(s)
+	x.rec.made(s, fit(x, s))
 	r := x.rec
 	first := r.stops.first(r.tau)
 	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
@@ -133,6 +134,10 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 		r.parts(s.T1, false, first.order)
 		r.next(s.T1)
 	}
+	if at := r.ends.of(len(r.steps) - 1); at >= 0 && e.Kind != solvers.EndFree {
+		r.ends.list[at].other = true
+	}
+	met := len(r.crossed)
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
 		r.parts(s.T1, false, 2)
@@ -140,6 +145,12 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	if broke || crossed {
 		how = solvers.BrokeRates
+	}
+	for _, c := range r.crossed[met:] {
+		if err == nil && r.gaps[c.gap].jump && turnsAt(x, c, s) {
+			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes " +
+				"back after a delay that moves; make the delay one of params, or the condition one of time"}
+		}
 	}
 	if err != nil || !turns(x, s.T1, s.Y1) {
 		return how, err
@@ -169,6 +180,17 @@ func turns(x *Worker, t float64, y []float64) bool {
 	}
 	x.mid, x.later = mid, later
 	return !slices.Equal(truth[0], truth[1])
+}
+
+// turnsAt reports whether a condition of an event or a mode changes where a delay that moves comes to read what is
+// behind a jump, at the end of a step.
+func turnsAt(x *Worker, c crossed, s *solvers.Step) bool {
+	guards := x.w.Guards()
+	before, behind := make([]bool, len(guards)), make([]bool, len(guards))
+	margins := make([]float64, len(guards))
+	x.GuardValues(s.T1, s.Y1, margins, behind)
+	aside(x, []crossed{c}, 0, func() { x.GuardValues(s.T1, s.Y1, margins, before) })
+	return !slices.Equal(before, behind)
 }
 
 // Marked implements solvers.Lagged.
@@ -303,7 +325,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		case x.stepAt(step).H == 0:
 			copy(x.x, x.stepAt(step).Y1)
 		default:
-			x.method.Interpolate(x, x.stepAt(step), theta, x.x)
+			value(x, step, theta)
 		}
 		for _, c := range r.reads {
 			if k := i - c.first; k >= 0 && k < c.n {

@@ -393,6 +393,11 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 				"of them (min, max, abs, tables of states) than steps end at; `if x > c then x else c` in place of "+
 				"max(x, c) ends steps however many there are")
 	}
+	if t := partedOf(r.last); r.reading.past != nil && t == t {
+		s.Unknown()
+		s.Note(r.model.Explain, explain.CodeKink, diag.Warning, "second derivatives that are nan have two sides: what "+
+			"comes back after a delay meets something else at %s, and a variable moves the two apart", diag.Number(t))
+	}
 	b := r.last.other
 	if !r.settings.Trust || b == nil || r.opinion.Failed != nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes/internal/base/sets"
@@ -113,9 +114,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 		s.Stiff = nil // implicit steps do not read what moves
 		if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
 			no("an implicit method where delays move with time or states", "leave the method out")
-		}
-		if slices.ContainsFunc(m.Events, func(e *model.Event) bool { return !e.Settles }) {
-			no("an event in a model whose delays move with time or states", "make the delay one of params")
 		}
 		if s.Solver.Fixed > 0 {
 			no("fixed_step where delays move with time or states", "leave the steps to error control")
@@ -268,6 +266,54 @@ func (r *Run) PresentOnly(what string) error {
 	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
 		"derivatives, by mode = adjoint or tangent, do", what)
 	return l.Err()
+}
+
+// dropTwoSided makes those products with Hessians NaN that have two sides, since what comes back of the past meets
+// something else there that moves otherwise: by directions and by columns that move the two apart. parted are the times
+// of that by objectives and directions, NaN for none; along makes a direction of one in the space of columns.
+func dropTwoSided(
+	ctx context.Context, r *Runner, method *sens.Second, count int, along func(v, totals, dp, dy0 []float64),
+	parted, out []float64,
+) error {
+	if r.partedAt = math.NaN(); r.reading.past == nil || !r.reading.past.ComesWithOthers() {
+		return nil
+	}
+	c := r.columns
+	var columns sens.Products
+	tell := method.Tell
+	method.Tell = nil
+	defer func() { method.Tell = tell }()
+	if err := method.Products(ctx, &r.trajectory, sens.Directions{Count: c, Write: func(k int, dp, dy0 []float64) {
+		v := make([]float64, c)
+		v[k] = 1
+		along(v, make([]float64, len(r.model.Checked.Totals)), dp, dy0)
+	}}, &columns); err != nil {
+		return r.failed(err, r.worker)
+	}
+	for i := range r.objectives {
+		for k := range count {
+			for e := range c {
+				for _, t := range []float64{parted[i*count+k], columns.Parts[i*c+e]} {
+					if t == t {
+						r.partedAt, out[(i*count+k)*c+e] = t, math.NaN()
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// partedOf returns a time at which second derivatives of the last run had two sides for what came back of the past, NaN
+// for none.
+func partedOf(r *Runner) float64 {
+	at := r.partedAt
+	for _, part := range r.parts {
+		if t := partedOf(part); t == t {
+			at = t
+		}
+	}
+	return at
 }
 
 // CodeDelay is the code of what a run cannot read of its past.

@@ -42,6 +42,7 @@ type Runner struct {
 	compile   float64 // seconds
 	gradient  []float64
 	curve     curvature
+	partedAt  float64   // where its second derivatives had two sides for what came back of the past, NaN for nowhere
 	parts     []*Runner // of the experiments
 	side      together
 	shared    shared // with other experiments of a Runner

@@ -234,11 +234,14 @@ func (r *Runner) products(
 		method.Tell = func(done float64, n int) { tell((whole-1+done)/whole, before+n) }
 	}
 	direction := r.problem.Directions(r.places)
-	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
-		v, totals := move(k)
+	along := func(v, totals, dp, dy0 []float64) {
 		p, y0 := direction(v, totals)
 		copy(dp, p)
 		copy(dy0, y0)
+	}
+	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
+		v, totals := move(k)
+		along(v, totals, dp, dy0)
 	}}
 	var res sens.Products
 	if err := method.Products(ctx, &r.trajectory, its, &res); err != nil {
@@ -283,6 +286,9 @@ func (r *Runner) products(
 				}
 			}
 		}
+	}
+	if err := dropTwoSided(ctx, r, method, count, along, res.Parts, out); err != nil {
+		return nil, 0, err
 	}
 	return out, steps + res.Stats.Steps, nil
 }

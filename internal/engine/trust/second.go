@@ -88,3 +88,19 @@ func (s *Result) along(columns []bool) bool {
 	}
 	return false
 }
+
+// Unknown grades second derivatives that are no numbers, where no independent run does.
+func (s *Result) Unknown() {
+	s.Status = "partial"
+	s.HessianTrusts, s.ProductTrusts = make([]result.Trust, len(s.Hessian)), make([]result.Trust, len(s.Products))
+	for _, x := range []struct {
+		row    []float64
+		trusts []result.Trust
+	}{{s.Hessian, s.HessianTrusts}, {s.Products, s.ProductTrusts}} {
+		for k, v := range x.row {
+			if v != v {
+				x.trusts[k] = result.Lost
+			}
+		}
+	}
+}

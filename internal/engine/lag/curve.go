@@ -1,0 +1,61 @@
+package lag
+
+import (
+	"math"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stages"
+)
+
+// curve is the dense output of a step as one polynomial for each state, y₀ + θ Σ c_k (2θ - 1)^k. Steps are read more
+// often than they are made, and the numbers β_j(θ) of all stages cost more than the step itself. [degree][N], nil for a
+// step without length and for methods whose dense output is no such sum.
+type curve []float64
+
+// fit returns the curve of a step all rows of which are known. It is overwritten by the next one.
+func fit(x *Worker, s *solvers.Step) curve {
+	of, ok := solvers.MakerOf(plain(x.method), s).(interface{ Output() *stages.Dense })
+	if !ok || s.H == 0 {
+		return nil
+	}
+	p, size := of.Output(), x.w.Size()
+	n, w := size.N, size.N+size.Q
+	c := append(x.fitted[:0], make([]float64, p.Degree()*n)...)
+	x.fitted = c
+	first := s.K[p.Rows[0]*w:][:n] // Σ β_j is θ: what slopes have in common is added apart, and nothing cancels
+	for j, beta := range p.Beta {
+		row := s.K[p.Rows[j]*w:][:n]
+		for k, b := range beta {
+			by, to := float64(s.H*b), c[k*n:][:n]
+			for i, v := range row {
+				to[i] = math.FMA(by, v-first[i], to[i])
+			}
+		}
+	}
+	for i, v := range first {
+		c[i] = math.FMA(s.H, v, c[i])
+	}
+	return c
+}
+
+// at writes the state at theta of a step.
+func (c curve) at(s *solvers.Step, theta float64, y []float64) {
+	n, u := len(y), math.FMA(2, theta, -1)
+	for i := range y {
+		v := 0.0
+		for k := len(c) - n + i; k >= 0; k -= n {
+			v = math.FMA(v, u, c[k])
+		}
+		y[i] = math.FMA(theta, v, s.Y0[i])
+	}
+}
+
+// value makes x.x the state at theta of a step.
+func value(x *Worker, step int, theta float64) {
+	s := x.stepAt(step)
+	if theta == 0 || theta == 1 || step >= len(x.rec.curves) || x.rec.curves[step] == nil {
+		x.method.Interpolate(x, s, theta, x.x)
+		return
+	}
+	x.rec.curves[step].at(s, theta, x.x)
+}
