@@ -81,7 +81,7 @@ func (s *Solver) shorten(tr *solvers.Step) bool {
 		s.warn(solvers.Warning{Kind: solvers.Unseen, T: end, Instant: -1})
 		s.sight.warned = true
 		return false
-	case end-tr.T < s.least():
+	case end-tr.T < s.least(s.t):
 		return false
 	}
 	tr.T1, tr.H = end, end-tr.T
