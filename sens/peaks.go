@@ -218,19 +218,33 @@ func (p *Peak) mean() (list []reading) {
 // the other way, at most maxDivisions times. What rises and falls without either sign is not seen, but for what depends
 // on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
+	peakReaders
+	lane   *laneReading // of a run in a lane; else nil
+	of     solvers.Method
+	method solvers.Interpolant // of it
+	sys    solvers.System
+	tie    float64
+	late   bool // Options.LatePeak
+
+	n int // peaks
+	peakSamples
+	y, yd   []float64 // [N]
+	at, atd []float64 // [n] at a point between samples
+	tops    []top     // [n]
+	underWay
+}
+
+// peakReaders are what reads the expressions, in one way or several at once.
+type peakReaders struct {
 	obj     PeakObjectives
 	hidden  PeakSignals      // obj, if it hides any; else nil
 	reads   PeakReader       // likewise
 	singles PeakSingles      // likewise
 	samples solvers.Sampling // method, if it is one; else nil
-	lane    *laneReading     // of a run in a lane; else nil
-	of      solvers.Method
-	method  solvers.Interpolant // of it
-	sys     solvers.System
-	tie     float64
-	late    bool // Options.LatePeak
+}
 
-	n     int          // peaks
+// peakSamples are the samples of a step, or of a part of it.
+type peakSamples struct {
 	parts int          // of a step
 	e, ed [][]float64  // [parts+1][n] at the samples
 	times []float64    // [parts+1] of the samples
@@ -241,11 +255,10 @@ type peakFinder struct {
 	theta []float64    // [parts+1] of the samples: whole, or some
 	whole []float64    // those of whole steps
 	some  []float64
+}
 
-	y, yd   []float64 // [N]
-	at, atd []float64 // [n] at a point between samples
-	tops    []top     // [n]
-
+// underWay is how far a finder has come in a run.
+type underWay struct {
 	present int  // step of the trajectory
 	fresh   bool // the next step begins at a time that was chosen
 	ends    bool // the present step ends where something happens
@@ -319,8 +332,8 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System) (o
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
 	c := &peakFinder{
-		obj: peaks, of: method, method: inner, sys: sys,
-		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
+		peakReaders: peakReaders{obj: peaks}, of: method, method: inner, sys: sys,
+		n: len(peaks.Peaks()), peakSamples: peakSamples{parts: max(2, method.Info().DenseOrder)},
 	}
 	if hidden, ok := obj.(PeakSignals); ok && hidden.HidesPeaks() {
 		c.hidden = hidden

@@ -190,9 +190,9 @@ func (m *nearMisses) nearest(s *watcher, i int, limit float64) (node int, crosse
 	side := roots.Sign(s.rho[i])
 	crosses = followed && roots.Sign(m.rho[i]) != side
 	near, most := 0, math.Abs(s.rho[i])
-	lowest := most
-	for k := range s.N {
-		v := s.NodeRho[k*n+i]
+	lowest, last, values := most, s.N, s.NodeRho
+	for k := range last {
+		v := values[k*n+i]
 		crosses = crosses || roots.Sign(v) != side
 		v = math.Abs(v)
 		if most = max(most, v); v < lowest {
@@ -204,7 +204,7 @@ func (m *nearMisses) nearest(s *watcher, i int, limit float64) (node int, crosse
 	if near == 0 {
 		most = max(most, before)
 	}
-	if near == s.N || near == 0 && !followed || most < float64(least*limit) {
+	if near == last || near == 0 && !followed || most < float64(least*limit) {
 		return -1, crosses
 	}
 	return near, crosses

@@ -486,7 +486,7 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok, remade(s, tr):
+	case !ok, (s.sight.narrow != nil || s.sight.lagged != nil) && remade(s, tr):
 		return nil
 	}
 	located := false
@@ -517,7 +517,9 @@ func (s *Solver) step() error {
 		s.within(true)
 		return s.meet(true)
 	}
-	s.within(false)
+	if s.sched.site() >= 0 { // seldom, and a call is not inlined
+		s.within(false)
+	}
 	return passes(s)
 }
 

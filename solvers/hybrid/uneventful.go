@@ -124,30 +124,41 @@ func (s *watcher) waits(i int) bool {
 	a.from = -1
 	rho := s.rho[i]
 	values[0] = rho
-	low, high, before := math.Inf(1), math.Inf(-1), s.truth[i]
-	for j, at := 0, i; j < s.N; j, at = j+1, at+len(s.guards) {
-		v, truth := s.NodeRho[at], s.NodeTruth[at]
+	low, high, held := math.Inf(1), math.Inf(-1), false
+	n, guards, nodeRho, nodeTruth := s.N, len(s.guards), s.NodeRho, s.NodeTruth
+	for j, at := 0, i; j < n; j, at = j+1, at+guards {
+		v := nodeRho[at]
 		if v != v {
 			return false
 		}
 		values[j+1], low, high = v, min(low, v), max(high, v)
-		if s.dead[i] {
-			continue
-		}
+		held = held || nodeTruth[at]
+	}
+	s.Low[i], s.High[i], s.granted[i] = low, high, s.Credit[i]
+	if s.dead[i] {
+		return true
+	}
+	crossing := s.guards[i].Crossing
+	stays := a.on && (crossing && !a.spent && roots.Sign(low) == a.side && roots.Sign(high) == a.side ||
+		!crossing && !held) // the usual case
+	if !stays && !s.follows(i, a) || s.resting[i] && (crossing || !a.on) {
+		return false
+	}
+	return s.unhidden(i, min(low, rho), max(high, rho))
+}
+
+// follows takes guard i, a plain one in state a, through the values at the nodes, and reports whether it does not fire.
+func (s *watcher) follows(i int, a *arming) bool {
+	before := s.truth[i]
+	for j, at := 0, i; j < s.N; j, at = j+1, at+len(s.guards) {
+		v, truth := s.NodeRho[at], s.NodeTruth[at]
 		if s.fires(i, a, v, truth) && (s.passes(i, truth) || before) {
 			return false
 		}
 		s.settle(i, a, v, truth, j)
 		before = truth
 	}
-	s.Low[i], s.High[i], s.granted[i] = low, high, s.Credit[i]
-	if s.dead[i] {
-		return true
-	}
-	if s.resting[i] && (s.guards[i].Crossing || !a.on) {
-		return false
-	}
-	return s.unhidden(i, min(low, rho), max(high, rho))
+	return true
 }
 
 // unhidden reports whether guard i, a plain one whose values between low and high are known, hides nothing between the
@@ -184,13 +195,13 @@ func (s *watcher) sampled() {
 // without the rest of watch.
 func (s *watcher) survey() (still bool, err error) {
 	still = !s.anyRest && len(s.boxes.Guards) == 0
-	n := len(s.guards)
+	n, nodeRho, nodeTruth, reach := len(s.guards), s.NodeRho, s.NodeTruth, s.reach
 	end := n * len(s.List)
 	for i, start := range s.rho {
-		low := s.NodeRho[i]
-		high, held := low, s.NodeTruth[i] == s.truth[i]
+		low := nodeRho[i]
+		high, held := low, nodeTruth[i] == s.truth[i]
 		for j := i + n; j < end; j += n {
-			switch v := s.NodeRho[j]; {
+			switch v := nodeRho[j]; {
 			case v < low:
 				low = v
 			case v > high:
@@ -198,16 +209,16 @@ func (s *watcher) survey() (still bool, err error) {
 			case v != v:
 				low, high = v, v
 			}
-			held = held && s.NodeTruth[j] == s.truth[i]
+			held = held && nodeTruth[j] == s.truth[i]
 		}
 		if low != low {
 			return false, brokenStep(i)
 		}
-		if high > s.reach[i] {
-			s.reach[i] = high
+		if high > reach[i] {
+			reach[i] = high
 		}
-		if -low > s.reach[i] {
-			s.reach[i] = -low
+		if -low > reach[i] {
+			reach[i] = -low
 		}
 		s.Low[i], s.High[i] = min(low, start), max(high, start)
 		stays, _ := s.still(i)
