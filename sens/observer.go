@@ -47,8 +47,8 @@ func observed(obj Objectives) bool {
 	return false
 }
 
-// Observer is a solvers.Sink that adds up the functionals of a run as it is made: the quadratures from step to step, and
-// what others read at the marks, or what their observers find.
+// Observer is a solvers.Sink that adds up the functionals of a run as it is made: the quadratures from step to step,
+// what others read at the marks, and what observers find.
 type Observer struct {
 	obj      Objectives
 	instants []solvers.Instant

@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/solvers/hybrid"
 )
 
-// Halfway has functionals be read by an observer of another kind as long as a test lasts: those that are peaks become the
-// sums of their expressions in the middle of every third step.
+// Halfway has functionals be read by an observer of another kind as long as a test lasts: those that are peaks become
+// the sums of their expressions in the middle of every third step.
 func Halfway(t testing.TB) {
 	was := observers
 	observers = append(observers[:0:0], was...)

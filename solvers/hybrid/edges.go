@@ -178,7 +178,8 @@ func (s *edges) readAtEdge(i int, m []float64) {
 		if !s.unlike(now, then, s.y) {
 			return
 		}
-		if s.ties.apart(s.ties.dg, &member{guard: -1, instant: k}, &member{guard: -1, instant: int(solvers.InstantStart)}) {
+		site, from := member{guard: -1, instant: k}, member{guard: -1, instant: int(solvers.InstantStart)}
+		if s.apart(s.ties.dg, &site, &from) {
 			w := solvers.Warning{Kind: solvers.OneSided, T: s.t, Name: s.guardName(i), Other: solvers.Observation}
 			s.ties.tied(w, solvers.Cause{Guard: i}, solvers.Cause{Guard: -1, Instant: k})
 		}

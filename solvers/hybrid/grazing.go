@@ -210,7 +210,8 @@ func (m *nearMisses) nearest(s *watcher, i int, limit float64) (node int, crosse
 	return near, crosses
 }
 
-// at returns the length of the step at node k, that before its start for -1, and how far guard i is from its root there.
+// at returns the length of the step at node k, that before its start for -1, and how far guard i is from its root
+// there.
 func (m *nearMisses) at(s *watcher, i, k int) (x, distance float64) {
 	switch {
 	case k < 0:

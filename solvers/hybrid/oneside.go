@@ -113,7 +113,8 @@ func (s *ties) readAnytime(t *modeChange) bool {
 // (f_m(y) - f_n(y)). The integrals change by the differences of their rates. Where a is the root of a guard, it comes
 // at another time if b comes earlier: that of the root from there on by f_n.
 func (s *ties) crossModeChange(a, b *member) {
-	if _, ok := s.sys.(solvers.Separator); !ok || a.kind != solvers.MarkFire || a.caused || b.caused || !s.apart(s.dg, a, b) {
+	if _, ok := s.sys.(solvers.Separator); !ok || a.kind != solvers.MarkFire || a.caused || b.caused ||
+		!s.apart(s.dg, a, b) {
 		return
 	}
 	changes := func(i int) bool { return s.turns(b, i) }

@@ -112,6 +112,7 @@ func NewSolver(sys solvers.System, method solvers.Method, ctl Controller, opts s
 	s.stats.Made = make([]int, len(s.members))
 	s.sight = newSight(sys, s.members)
 	s.sight.lagged, _ = sys.(solvers.Lagged)
+	s.sight.remakes = s.sight.narrow != nil || s.sight.lagged != nil
 	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
 	s.choice = newChoice(sys, method, &s.tol.Tolerance, s.opts.Explicit)
@@ -486,7 +487,7 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok, (s.sight.narrow != nil || s.sight.lagged != nil) && remade(s, tr):
+	case !ok, s.sight.remakes && remade(s, tr):
 		return nil
 	}
 	located := false
@@ -516,9 +517,6 @@ func (s *Solver) step() error {
 	if located || clipped {
 		s.within(true)
 		return s.meet(true)
-	}
-	if s.sched.site() >= 0 { // seldom, and a call is not inlined
-		s.within(false)
 	}
 	return passes(s)
 }

@@ -33,8 +33,8 @@ type ties struct {
 
 func newTies(s *Solver) ties {
 	t, z := ties{
-		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings, armed: &s.armed,
-		firings: &s.firings, vicinity: &s.near, group: &s.group, sched: &s.sched,
+		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
+		armed: &s.armed, firings: &s.firings, vicinity: &s.near, group: &s.group, sched: &s.sched,
 	}, s.size
 	t.was.y, t.was.d, t.was.m = make([]float64, z.N), make([]float64, z.D), make([]float64, z.M)
 	for k := range t.alt {
@@ -92,8 +92,8 @@ func (s *ties) besideNext(i, round int) {
 	}
 }
 
-// besideGroup warns of what the events of the group may change places with. It reports whether these come so soon behind
-// the start that what stood at its threshold there may meet it now.
+// besideGroup warns of what the events of the group may change places with. It reports whether these come so soon
+// behind the start that what stood at its threshold there may meet it now.
 func (s *ties) besideGroup(stopped bool) (near bool) {
 	if s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
 		s.justRead()

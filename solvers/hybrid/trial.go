@@ -339,6 +339,9 @@ func evals(i *solvers.Info, reuse bool) int {
 
 // passes accepts the trial step, at whose end nothing happens but what a jump makes true that comes back of the past.
 func passes(s *Solver) error {
+	if s.sched.site() >= 0 { // seldom, and within is not inlined
+		s.within(false)
+	}
 	if err := s.accept(solvers.End{}); err != nil || !s.sight.turned {
 		return err
 	}

@@ -460,8 +460,8 @@ func (s *watcher) change(i int, before, behind *roots.Sample) (*roots.Sample, er
 	return s.Look(hi)
 }
 
-// showsAnew reports whether the step is to be tried anew, up to sample at, if real steps do not show what bent guards do
-// there. A peak may be narrower than the dense output is off. At the end of a step it is not.
+// showsAnew reports whether the step is to be tried anew, up to sample at, if real steps do not show what bent guards
+// do there. A peak may be narrower than the dense output is off. At the end of a step it is not.
 func (s *watcher) showsAnew(at int) bool {
 	// A guard that rests near its root seems to fire again and again: not many more steps are taken anew than events
 	// are found.

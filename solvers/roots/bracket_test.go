@@ -52,8 +52,8 @@ func TestSecant(t *testing.T) {
 	}
 }
 
-// TestShrink demands of a bracket that it encloses the first root of curves that are drawn by their roots, that it is as
-// narrow as is asked, and that this takes few readings.
+// TestShrink demands of a bracket that it encloses the first root of curves that are drawn by their roots, that it is
+// as narrow as is asked, and that this takes few readings.
 func TestShrink(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 13), 9))
 	readings, most := 0, 0
