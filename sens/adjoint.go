@@ -218,8 +218,9 @@ type sweep struct {
 	limited limitedCotangent
 	mark    solvers.Mark
 	pt      Point
-	peaks   int       // readings of peaks to come
-	y       []float64 // [N] the state there
+	// readings is how many readings are to come.
+	readings int
+	y        []float64 // [N] the state there
 
 	fb         []float64 // [F·L] functionals
 	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
@@ -376,7 +377,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if at == i || s.peaks > 0 {
+		if at == i || s.readings > 0 {
 			if err := s.pullWithin(i, &mk); err != nil {
 				return err
 			}
@@ -385,12 +386,12 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := s.via.cross(i); err != nil {
 			return err
 		}
-		if s.peaks > 0 { // at the start of the step, after what happened there
+		if s.readings > 0 { // at the start of the step, after what happened there
 			if _, err := s.read.Load(i, &s.step); err != nil {
 				return err
 			}
 			d, _ := s.run.Held(i)
-			s.pullPeaks(place{i, 0}, s.step.Y0, d)
+			s.pullReading(place{i, 0}, s.step.Y0, d)
 		}
 		s.steps++
 		if s.tell != nil {
@@ -648,7 +649,7 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 	read := s.pt.at(m, s.instants, s.obj)
 	switch m.Kind {
 	case solvers.MarkFinal:
-		if s.pullPeaks(place{s.run.Steps(), 0}, m.Yp, m.Dp) {
+		if s.pullReading(place{s.run.Steps(), 0}, m.Yp, m.Dp) {
 			s.pt.at(m, s.instants, s.obj)
 		}
 		if read {

@@ -36,17 +36,17 @@ type LaneRuns struct {
 	kept int        // bytes of their items
 	next func(lane int) bool
 
-	held []int // lanes whose runs have read peaks within their steps of the present block
+	held []int // lanes whose runs have readings within their steps of the present block
 }
 
 // LaneSeats are the systems whose runs are made: one in each lane.
 type LaneSeats struct {
 	lanes   []LaneWorker
 	solvers []*hybrid.Solver
-	sweeps  []*sweep      // of lanes with a way back
-	walks   []*walk       // of lanes with tangents
-	at      []*laneRun    // the present run of each lane
-	finders []*peakFinder // of each lane; nil where no functional is a peak
+	sweeps  []*sweep     // of lanes with a way back
+	walks   []*walk      // of lanes with tangents
+	at      []*laneRun   // the present run of each lane
+	finders [][]observer // of each lane
 }
 
 // LaneWorker is what makes the runs of a lane.
@@ -119,7 +119,7 @@ type laneRun struct {
 	t     float64
 	y     []float64
 
-	walked []walked // where the steps are; without peaks nothing
+	walked []walked // where the steps are; without observers nothing
 	state  []float64
 }
 
@@ -130,7 +130,7 @@ type walked struct {
 	item         bool
 }
 
-// laneReading is what a peakFinder has of the present step of a lane.
+// laneReading is what an observer has of the present step of a lane.
 type laneReading struct {
 	runs *hybrid.Lanes
 	lane int
@@ -139,21 +139,21 @@ type laneReading struct {
 // load gives the solver of the lane the step.
 func (r *laneReading) load() { r.runs.Load(r.lane) }
 
-// rows returns what was read in lanes of the step for c, where its lane begins; nil for nothing.
-func (r *laneReading) rows(c *peakFinder) []float64 {
+// rows returns what was read in lanes of the step, where its lane begins, if it is so many numbers; nil for nothing.
+func (r *laneReading) rows(numbers int) []float64 {
 	rows := r.runs.Samples(r.lane)
-	if len(rows)+r.lane != lanes.Count*(2*len(c.all[0])+3*c.n) {
+	if len(rows)+r.lane != lanes.Count*numbers {
 		return nil
 	}
 	return rows
 }
 
-// laneItem is a mark, a step, or where peaks are read, and the block that it comes after: for a step the one in which
+// laneItem is a mark, a step, or a reading, and the block that it comes after: for a step the one in which
 // its lane is masked. Most are marks.
 type laneItem struct {
 	after  int
 	stands bool // it is a step
-	peak   bool // it is where peaks are read
+	reads  bool // it is a reading
 	laid   bool // it is a step that is in block after, in which its lane is masked
 	left   int  // the mark whose left limits it reads, or -1
 	mark   solvers.Mark
@@ -162,7 +162,7 @@ type laneItem struct {
 	*laneStep
 }
 
-// laneStep is a step that is an item, or for one where peaks are read the site: the item has the point as its mark, and
+// laneStep is a step that is an item, or for a reading the site: the item has the point as its mark, and
 // within a step the state there comes on the way back.
 type laneStep struct {
 	site Site
@@ -246,7 +246,7 @@ func (l *LaneRuns) Take(seats *LaneSeats) { l.LaneSeats = seats }
 
 // Seats returns what Take takes. The systems have the sizes of those before.
 func (l *LaneRuns) Seats(lanes []LaneWorker) (*LaneSeats, error) {
-	to := &LaneSeats{lanes: lanes, at: make([]*laneRun, len(lanes)), finders: make([]*peakFinder, len(lanes))}
+	to := &LaneSeats{lanes: lanes, at: make([]*laneRun, len(lanes)), finders: make([][]observer, len(lanes))}
 	for _, w := range lanes {
 		to.solvers = append(to.solvers, w.Solver)
 		if f := w.Forth; f.System != nil {
@@ -278,11 +278,12 @@ var errLane = errors.New("sens: not side by side")
 // Begin implements solvers.Sink.
 func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
 	r.n, r.kept, r.walked = 0, 0, r.walked[:0]
-	finder := &r.of.finders[r.lane]
-	r.peakFinder = *finder
+	mine := &r.of.finders[r.lane]
+	r.observers = *mine
 	err := r.Observer.begin(sys, m, &r.of.opts)
-	if *finder = r.peakFinder; *finder != nil && (*finder).lane == nil {
-		(*finder).lane = &laneReading{r.of.runs, r.lane}
+	*mine = r.observers
+	for _, x := range r.observers {
+		x.beside(r.of.runs, r.lane)
 	}
 	return err
 }
@@ -296,7 +297,7 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 				return err
 			}
 		}
-		if r.peakFinder != nil {
+		if len(r.observers) > 0 {
 			r.walked = append(r.walked, walked{r.of.runs.Present(), r.n, own})
 		}
 	}
@@ -343,7 +344,7 @@ func (r *laneRun) item() (*laneItem, error) {
 	}
 	to := &r.items[r.n]
 	r.n++
-	to.after, to.peak = r.of.runs.Present(), false
+	to.after, to.reads = r.of.runs.Present(), false
 	return to, nil
 }
 
@@ -382,21 +383,21 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 		}
 	}
 	switch {
-	case r.peakFinder == nil:
+	case len(r.observers) == 0:
 		return nil // see observe
 	case m.Kind == solvers.MarkFinal:
 		if err := r.Observer.Mark(m); err != nil {
 			return err
 		}
-		return r.peaks()
+		return r.insertReadings()
 	}
 	return r.Observer.Mark(m)
 }
 
 // observe reads what functionals read at the marks of the run, which has ended: all at once, while the processor has
-// at hand what it takes. Where peaks are looked for, they were read on the way.
+// at hand what it takes. Where there are observers, these were told on the way.
 func (r *laneRun) observe() error {
-	if r.peakFinder != nil || !r.of.slopes() {
+	if len(r.observers) > 0 || !r.of.slopes() {
 		return nil
 	}
 	for k := range r.items[:r.n] {
@@ -424,12 +425,10 @@ func (r *laneRun) leader() int {
 	return first
 }
 
-// peaks adds the items of the peaks of the run, which has ended.
-func (r *laneRun) peaks() error {
+// insertReadings adds the items of the readings of the run, which has ended.
+func (r *laneRun) insertReadings() error {
 	r.res.Peaks = r.res.Peaks[:0]
-	if r.res.place(r.peakFinder); r.peakFinder == nil {
-		return nil
-	}
+	r.res.found(r.observers)
 	for i := range r.res.readings {
 		if err := r.insert(&r.res.readings[i], i); err != nil {
 			return err
@@ -438,7 +437,7 @@ func (r *laneRun) peaks() error {
 	return nil
 }
 
-// insert adds the item of a reading of peaks where a single run meets it. So many readings before it have theirs.
+// insert adds the item of a reading where a single run meets it. So many readings before it have theirs.
 func (r *laneRun) insert(p *reading, before int) error {
 	to, err := r.item()
 	if err != nil {
@@ -478,7 +477,7 @@ func (r *laneRun) insert(p *reading, before int) error {
 	}
 	held := &list[last].mark
 	to.more()
-	to.after, to.stands, to.laid, to.left, to.peak, to.site = after, false, false, -1, true, p.site
+	to.after, to.stands, to.laid, to.left, to.reads, to.site = after, false, false, -1, true, p.site
 	to.mark = solvers.Mark{
 		Kind: solvers.MarkSite, T: p.t, Theta: p.theta, Inside: p.inside(),
 		Yp: y, Dp: held.Dp, Mp: held.Mp,
@@ -880,7 +879,7 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			s.transpose(-1, st, it.end, it.field(s), it.rate, seeded)
 			continue
 		}
-		if it.peak {
+		if it.reads {
 			s.pt.Site = it.site
 			s.pt.moveTo(&it.mark)
 			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
@@ -933,7 +932,7 @@ func (r *laneRun) inside(s *sweep, j int) {
 		r.dense(&s.dense, of, j)
 	}
 	method := s.method.(solvers.Interpolant)
-	if it.peak {
+	if it.reads {
 		method.Interpolate(s.sys, &s.dense, in.theta, it.mark.Yp)
 		if of == nil && !slices.Contains(r.of.held, r.lane) {
 			r.of.held = append(r.of.held, r.lane)
@@ -947,7 +946,7 @@ func (it *laneItem) within(j int) bool { return it.after == j && !it.stands && i
 
 // inner makes pt an item within its step. It returns what is read there, and whether anything is.
 func (it *laneItem) inner(pt *Point, instants []solvers.Instant, obj Objectives) (innerReading, bool) {
-	if it.peak {
+	if it.reads {
 		pt.Site = it.site
 		pt.moveTo(&it.mark)
 		return innerReading{t: it.mark.T, theta: it.mark.Theta, instant: -1, held: true}, true

@@ -102,12 +102,12 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 		case it.mark.Inside:
 			w.mark = it.mark
 			if in, read := it.inner(&w.pt, w.instants, w.obj); read {
-				if it.peak {
+				if it.reads {
 					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.mark.Yp)
 				}
 				w.inside(&in)
 			}
-		case it.peak:
+		case it.reads:
 			w.mark = it.mark
 			w.pt.Site = it.site
 			w.pt.moveTo(&w.mark)

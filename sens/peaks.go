@@ -1,13 +1,12 @@
 package sens
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
-
+	"odes.dev/odes/solvers/hybrid"
 	"odes.dev/odes/solvers/lanes"
 )
 
@@ -79,17 +78,6 @@ type Peak struct {
 	behind                 place
 	share                  float64
 	timeBefore, timeBehind float64
-}
-
-// place is a point of the recorded run: at theta of the length of a step, both ends included. The right limits at the
-// end of the run are at theta 0 of the step after the last.
-type place struct {
-	step  int
-	theta float64
-}
-
-func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.step, q.step), cmp.Compare(p.theta, q.theta))
 }
 
 // Spot is a point of a recorded run at which the expression of a peak is read: at Theta of the length of a step, both
@@ -168,16 +156,6 @@ func (p *Peak) spot(at place, t float64) Spot {
 
 func (s Spot) place() place { return place{s.Step, s.Theta} }
 
-// inside reports whether p is within its step.
-func (p place) inside() bool { return p.theta > 0 && p.theta < 1 }
-
-// reading is what objectives read at a place: the peaks there.
-type reading struct {
-	place
-	t    float64
-	site Site
-}
-
 // Plain reports whether p is a single largest value at a point where the expression has no kink.
 func (p *Peak) Plain() bool {
 	return math.IsNaN(p.Other) && !p.Held && !p.Level && p.share == 0 && len(p.also)+len(p.dosed)+len(p.kept) == 0 &&
@@ -240,19 +218,33 @@ func (p *Peak) mean() (list []reading) {
 // the other way, at most maxDivisions times. What rises and falls without either sign is not seen, but for what depends
 // on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
+	peakReaders
+	lane   *laneReading // of a run in a lane; else nil
+	of     solvers.Method
+	method solvers.Interpolant // of it
+	sys    solvers.System
+	tie    float64
+	late   bool // Options.LatePeak
+
+	n int // peaks
+	peakSamples
+	y, yd   []float64 // [N]
+	at, atd []float64 // [n] at a point between samples
+	tops    []top     // [n]
+	underWay
+}
+
+// peakReaders are what reads the expressions, in one way or several at once.
+type peakReaders struct {
 	obj     PeakObjectives
 	hidden  PeakSignals      // obj, if it hides any; else nil
 	reads   PeakReader       // likewise
 	singles PeakSingles      // likewise
 	samples solvers.Sampling // method, if it is one; else nil
-	lane    *laneReading     // of a run in a lane; else nil
-	of      solvers.Method
-	method  solvers.Interpolant // of it
-	sys     solvers.System
-	tie     float64
-	late    bool // Options.LatePeak
+}
 
-	n     int          // peaks
+// peakSamples are the samples of a step, or of a part of it.
+type peakSamples struct {
 	parts int          // of a step
 	e, ed [][]float64  // [parts+1][n] at the samples
 	times []float64    // [parts+1] of the samples
@@ -263,19 +255,18 @@ type peakFinder struct {
 	theta []float64    // [parts+1] of the samples: whole, or some
 	whole []float64    // those of whole steps
 	some  []float64
+}
 
-	y, yd   []float64 // [N]
-	at, atd []float64 // [n] at a point between samples
-	tops    []top     // [n]
-
-	step   int  // of the trajectory
-	fresh  bool // the next step begins at a time that was chosen
-	ends   bool // the present step ends where something happens
-	looked bool // the samples are those of a step of this run
-	fired  bool // an event has happened since that changed nothing
-	idle   int  // the step of length zero before it; -1 for none
-	stood  bool // the step before has the length zero, and no such event has happened since
-	limits      // of the present step
+// underWay is how far a finder has come in a run.
+type underWay struct {
+	present int  // step of the trajectory
+	fresh   bool // the next step begins at a time that was chosen
+	ends    bool // the present step ends where something happens
+	looked  bool // the samples are those of a step of this run
+	fired   bool // an event has happened since that changed nothing
+	idle    int  // the step of length zero before it; -1 for none
+	stood   bool // the step before has the length zero, and no such event has happened since
+	limits       // of the present step
 
 	began, now float64 // the times at which the run began, and of the end of the present step
 }
@@ -326,27 +317,23 @@ func (l *level) before(m *level, near float64) bool {
 	return l.last.T-l.first.T > m.last.T-m.first.T
 }
 
-// newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
-// output. last is a finder for other runs, whose memory serves again if it fits; or nil.
-func newPeakFinder(
-	obj Objectives, method solvers.Method, sys solvers.System, opts *Options, last *peakFinder,
-) (*peakFinder, error) {
+// hasPeaks reports whether some functionals of obj are peaks.
+func hasPeaks(obj Objectives) bool {
 	peaks, ok := obj.(PeakObjectives)
-	if !ok || len(peaks.Peaks()) == 0 {
-		return nil, nil
-	}
-	if last != nil && last.obj == peaks && last.of == method && last.sys == sys {
-		last.tie, last.late = opts.tie(), opts.LatePeak
-		last.begin()
-		return last, nil
-	}
+	return ok && len(peaks.Peaks()) > 0
+}
+
+// newPeakFinder returns the observer of the peaks of obj. The error is that of a method without derivatives of its
+// dense output.
+func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System) (observer, error) {
+	peaks := obj.(PeakObjectives)
 	inner, err := solvers.As[solvers.Interpolant](method, solvers.DenseDerivatives)
 	if err != nil {
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
 	c := &peakFinder{
-		obj: peaks, of: method, method: inner, sys: sys, tie: opts.tie(), late: opts.LatePeak,
-		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
+		peakReaders: peakReaders{obj: peaks}, of: method, method: inner, sys: sys,
+		n: len(peaks.Peaks()), peakSamples: peakSamples{parts: max(2, method.Info().DenseOrder)},
 	}
 	if hidden, ok := obj.(PeakSignals); ok && hidden.HidesPeaks() {
 		c.hidden = hidden
@@ -367,13 +354,26 @@ func newPeakFinder(
 	c.singles, _ = obj.(PeakSingles)
 	c.samples, _ = method.(solvers.Sampling)
 	c.tops = make([]top, c.n)
-	c.begin()
 	return c, nil
 }
 
-// begin forgets the last run.
-func (c *peakFinder) begin() {
-	c.step, c.fresh, c.looked, c.fired, c.stood, c.idle, c.wide = 0, true, false, false, false, -1, math.Inf(1)
+// serves implements observer.
+func (c *peakFinder) serves(obj Objectives, method solvers.Method, sys solvers.System) bool {
+	peaks, ok := obj.(PeakObjectives)
+	return ok && c.obj == peaks && c.of == method && c.sys == sys
+}
+
+// beside implements observer.
+func (c *peakFinder) beside(runs *hybrid.Lanes, lane int) {
+	if c.lane == nil {
+		c.lane = &laneReading{runs, lane}
+	}
+}
+
+// begin implements observer: it forgets the last run.
+func (c *peakFinder) begin(opts *Options) {
+	c.tie, c.late = opts.tie(), opts.LatePeak
+	c.present, c.fresh, c.looked, c.fired, c.stood, c.idle, c.wide = 0, true, false, false, false, -1, math.Inf(1)
 	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{
@@ -478,8 +478,8 @@ func (c *peakFinder) pass(j int, st *solvers.Step, rows []float64) bool {
 	return true
 }
 
-// over searches the next step, whose discretes and modes the system has entered.
-func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
+// step implements observer: it searches the next step.
+func (c *peakFinder) step(st *solvers.Step, end solvers.End) {
 	if c.now = st.T1; c.began != c.began {
 		c.began = st.T
 	}
@@ -490,7 +490,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 			c.nextPart(st)
 			var rows []float64
 			if c.b-c.a == 1 && c.lane != nil && !c.fresh && !c.ends {
-				rows = c.lane.rows(c)
+				rows = c.lane.rows(2*len(c.all[0]) + 3*c.n)
 			}
 			if rows == nil && !(c.b-c.a == 1 && c.read(st)) {
 				for k := range c.e {
@@ -514,7 +514,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 		c.stand(st, end)
 	}
 	c.fresh = end.Kind != solvers.EndFree
-	c.step++
+	c.present++
 }
 
 // stand looks at a step of length zero, between two things that happen at the same time. What is largest there moves
@@ -535,26 +535,26 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 				top.dosed = append(top.dosed, dose)
 			}
 			if top.moved == st.T || top.leapt == st.T {
-				c.brink(j, place{c.step, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
+				c.brink(j, place{c.present, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
 			}
-			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
+			top.at, top.T, top.timeBefore = place{c.present, 1}, st.T1, st.T1
 		}
 		if before && math.Abs(v-top.Value) > float64(c.tie*top.size) {
 			top.moved = st.T
 		}
 		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
 			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
-			top.tie(v, top.spot(place{c.step, 1}, st.T1)) // which moves with either
+			top.tie(v, top.spot(place{c.present, 1}, st.T1)) // which moves with either
 		}
 		if top.Held && last && v == top.Value && top.until.T == st.T {
-			top.until = top.spot(place{c.step, 1}, st.T1)
+			top.until = top.spot(place{c.present, 1}, st.T1)
 			top.until.Kept = true
 		}
 		switch {
 		case rises:
-			top.start, top.startHeight = place{c.step, 1}, v
+			top.start, top.startHeight = place{c.present, 1}, v
 		case !c.stood || top.startHeight != v:
-			top.start, top.startHeight = place{c.step, 0}, v
+			top.start, top.startHeight = place{c.present, 0}, v
 		}
 	}
 	c.stood = true
@@ -566,7 +566,7 @@ func (c *peakFinder) fire(m *solvers.Mark) {
 	pending := m.Instant >= 0 && c.sys.Instants()[m.Instant].Pending
 	if slices.Equal(m.Ym, m.Yp) && (pending || slices.Equal(m.Dm, m.Dp)) {
 		if c.stood {
-			c.idle = c.step - 1
+			c.idle = c.present - 1
 		}
 		c.fired, c.stood = true, false
 		return
@@ -675,7 +675,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 		c.leaves(j, st, c.e[0][j])
 	}
 	if v := c.e[0][j]; c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || v >= c.e[1][j]) { // slopes have rounding
-		at := place{c.step, 0}
+		at := place{c.present, 0}
 		if c.stood && top.startHeight == v {
 			at = top.start
 		}
@@ -720,7 +720,7 @@ func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
 		}
 		l.some, l.low, l.high, l.happened = most-least <= near, least, most, l.happened[:0]
 	}
-	at := func(theta float64) Spot { return top.spot(place{c.step, theta}, when(st, theta)) }
+	at := func(theta float64) Spot { return top.spot(place{c.present, theta}, when(st, theta)) }
 	if l.last = at(c.b); begins {
 		l.first = at(c.a)
 	}
@@ -734,7 +734,7 @@ func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
 
 // leaves notes that what happened before the present step left expression j as large as at its largest value so far, v.
 func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
-	top, here := &c.tops[j], place{c.step, 0}
+	top, here := &c.tops[j], place{c.present, 0}
 	slope := c.ed[0][j] / st.H
 	bends := v == 0 && // a factor of zero hides others, which may have jumped
 		math.Abs(slope-top.slope) > float64(1e-6*max(math.Abs(slope), math.Abs(top.slope)))
@@ -874,7 +874,7 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 		_, before := c.lookAt(j, st, a)
 		_, behind := c.lookAt(j, st, b)
 		top := &c.tops[j]
-		top.behind, top.share = place{c.step, b}, before/(before-behind)
+		top.behind, top.share = place{c.present, b}, before/(before-behind)
 		top.timeBefore, top.timeBehind = when(st, a), when(st, b)
 	}
 }
@@ -891,7 +891,7 @@ func (t *top) tie(v float64, at Spot) {
 
 // propose offers a maximum of expression j in the present step.
 func (c *peakFinder) propose(j int, theta, t, v float64) bool {
-	return c.offer(j, place{c.step, theta}, t, v)
+	return c.offer(j, place{c.present, theta}, t, v)
 }
 
 // offer offers a maximum of expression j, and reports whether it is the largest so far.
@@ -935,6 +935,29 @@ func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	return true
 }
 
+// mark implements observer.
+func (c *peakFinder) mark(m *solvers.Mark, functionals []float64) {
+	switch m.Kind {
+	case solvers.MarkFire:
+		c.fire(m)
+	case solvers.MarkFinal:
+		c.sys.Enter(m.Dp, m.Mp)
+		c.final(m)
+		for i := range c.tops {
+			p := c.peak(i)
+			functionals[p.Element] = p.Value
+		}
+	}
+}
+
+// end implements observer.
+func (c *peakFinder) end(res *Result) []reading {
+	for i := range c.tops {
+		res.Peaks = append(res.Peaks, c.peak(i))
+	}
+	return readings(res.Peaks)
+}
+
 // final looks at the right limits at the end of the run, which the system has entered.
 func (c *peakFinder) final(m *solvers.Mark) {
 	c.obj.Heights(m.T, m.Yp, c.at)
@@ -944,7 +967,7 @@ func (c *peakFinder) final(m *solvers.Mark) {
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v
 		if c.tops[j].moved == m.T || c.tops[j].leapt == m.T {
-			c.brink(j, place{c.step, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
+			c.brink(j, place{c.present, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
 		}
 		c.propose(j, 0, m.T, v)
 	}

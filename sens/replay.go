@@ -36,7 +36,7 @@ type replay struct {
 	f, psi         []complex128
 	dy0            []complex128 // added to the initial values; nil for nothing
 	instants       []solvers.Instant
-	readings       []reading    // of peaks
+	readings       []reading
 	times          []complex128 // of each mark that fires or changes modes
 	step           *solvers.ComplexStep
 	rec            solvers.Step
@@ -89,7 +89,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 	}
 	r.System.SetParameters(r.p)
 	var t complex128
-	mk, peaks := 0, r.readings
+	mk, coming := 0, ahead(r.readings)
 	r.open = false
 	for i := -1; i < r.run.Steps(); i++ {
 		if i >= 0 {
@@ -105,15 +105,12 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			}
 			r.held, r.heldModes = r.run.Held(i)
 			r.start = i == 0 || !r.run.Free(i-1)
-			peaks = r.readPeaks(peaks, place{i, 0}, t)
+			r.observeReading(&coming, place{i, 0}, t)
 			t = r.forward(i, t, e)
 			r.steps++
 			r.tells.step(i, r.run.Steps(), r.rec.T)
-			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
-				theta := complex(peaks[0].theta, 0)
-				r.within(peaks[0].site, elem.CFMA(theta, r.step.H, r.step.T), theta)
-			}
-			peaks = r.readPeaks(peaks, place{i, 1}, t)
+			r.observeReadings(&coming, i)
+			r.observeReading(&coming, place{i, 1}, t)
 		}
 		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
 			_, left, err := r.from.LoadMark(mk, &r.mark)
@@ -142,7 +139,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.land(m, t)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
 			case solvers.MarkFinal: // before what happens after the end
-				peaks = r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
+				r.observeReading(&coming, place{r.run.Steps(), 0}, t)
 				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
 			case solvers.MarkSite:
 				ym, dm := r.y, r.d
@@ -206,15 +203,6 @@ func (r *replay) as(v complex128, x float64) complex128 {
 func (r *replay) within(site Site, at, theta complex128) {
 	r.method.InterpolateComplex(&r.field, r.step, theta, r.yp)
 	r.Objectives.Observe(site, at, r.yp, r.d, r.yp, r.d, r.f)
-}
-
-// readPeaks lets the objectives observe the present point if the first of peaks is here, and returns those to come.
-func (r *replay) readPeaks(peaks []reading, at place, t complex128) []reading {
-	if len(peaks) == 0 || peaks[0].place != at {
-		return peaks
-	}
-	r.Objectives.Observe(peaks[0].site, t, r.y, r.d, r.y, r.d, r.f)
-	return peaks[1:]
 }
 
 // read lets the objectives observe the present point as right limits, with ym and dm as left limits.

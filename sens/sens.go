@@ -2,6 +2,7 @@ package sens
 
 import (
 	"context"
+	"slices"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
@@ -87,7 +88,7 @@ type Result struct {
 	Sound []bool // [m]
 
 	observer Observer  // kept for its memory
-	readings []reading // of the peaks, in order of time
+	readings []reading // where functionals are read that no mark says, in the order of the run
 }
 
 // Stats count the work of a gradient.
@@ -160,139 +161,6 @@ func (res *Result) allot(p int) {
 	}
 }
 
-// Observer is a solvers.Sink that adds up the functionals of a run as it is made.
-type Observer struct {
-	obj      Objectives
-	instants []solvers.Instant
-	pt       Point
-	F        []float64 // functionals
-
-	peakFinder *peakFinder // nil where no functional is a peak
-	run        record.Reader
-	step       solvers.Step
-	dense      solvers.Step // with stages of its own, to be interpolated
-	mark       solvers.Mark
-}
-
-// NewObserver returns an observer of obj.
-func NewObserver(obj Objectives) *Observer {
-	n, _ := obj.Counts()
-	return &Observer{obj: obj, F: make([]float64, n)}
-}
-
-// Begin implements solvers.Sink.
-func (o *Observer) Begin(sys solvers.System, m solvers.Method) error {
-	return o.begin(sys, m, &Options{})
-}
-
-func (o *Observer) begin(sys solvers.System, m solvers.Method, opts *Options) (err error) {
-	if o.instants == nil {
-		o.instants = sys.Instants()
-	}
-	clear(o.F)
-	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts, o.peakFinder)
-	return err
-}
-
-// Step implements solvers.Sink.
-func (o *Observer) Step(s *solvers.Step, e solvers.End) error {
-	for i, dq := range s.DQ {
-		o.F[i] += dq
-	}
-	if o.peakFinder != nil {
-		o.peakFinder.over(s, e)
-	}
-	return nil
-}
-
-// Mark implements solvers.Sink.
-func (o *Observer) Mark(m *solvers.Mark) error {
-	if o.peakFinder != nil && m.Kind == solvers.MarkFire {
-		o.peakFinder.fire(m)
-	}
-	if o.peakFinder != nil && m.Kind == solvers.MarkFinal {
-		o.peakFinder.sys.Enter(m.Dp, m.Mp)
-		o.peakFinder.final(m)
-		for i := range o.peakFinder.tops {
-			p := o.peakFinder.peak(i)
-			o.F[p.Element] = p.Value
-		}
-	}
-	if o.pt.at(m, o.instants, o.obj) {
-		o.obj.Observe(&o.pt, o.F)
-	}
-	return nil
-}
-
-// replay observes a recorded run, like run.Replay but in the Observer's own memory.
-func (o *Observer) replay(ctx context.Context, run *record.Trajectory) error {
-	o.run.Open(ctx, run)
-	mk, marks, jumped := 0, run.Marks(), true
-	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && (o.peakFinder != nil || run.Size().Q > 0) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if o.peakFinder != nil && jumped {
-				jumped = false
-				o.peakFinder.sys.Enter(run.Held(i))
-			}
-			load, st := o.run.Load, &o.step
-			if o.peakFinder != nil {
-				load, st = o.run.LoadDense, &o.dense
-			}
-			e, err := load(i, st)
-			if err != nil {
-				return err
-			}
-			if err := o.Step(st, e); err != nil {
-				return err
-			}
-		}
-		for ; mk < marks && run.After(mk) == i; mk++ {
-			if _, _, err := o.run.LoadMark(mk, &o.mark); err != nil {
-				return err
-			}
-			jumped = jumped || !o.mark.Inside
-			if err := o.Mark(&o.mark); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Values writes the objectives psi[m] of the run that was observed.
-func (o *Observer) Values(psi []float64) { o.obj.Values(o.F, psi) }
-
-// at makes pt mark m, if anything is read there, and reports whether it is.
-func (pt *Point) at(m *solvers.Mark, instants []solvers.Instant, obj Objectives) bool {
-	pt.Site = Site{}
-	s, event := &pt.Site, -1
-	switch m.Kind {
-	case solvers.MarkStart:
-		s.Kind = SiteInitial
-	case solvers.MarkFinal:
-		s.Kind = SiteFinal
-	case solvers.MarkSite:
-		s.Kind, s.Index = SiteTime, instants[m.Instant].Site
-	case solvers.MarkFire:
-		s.Kind, s.Firing, event = SiteEvent, m.Firing, m.Firing.Event
-	default:
-		return false
-	}
-	if !obj.Observes(s.Kind, event) {
-		return false
-	}
-	pt.moveTo(m)
-	return true
-}
-
-// moveTo gives pt the time and the limits of m.
-func (pt *Point) moveTo(m *solvers.Mark) {
-	pt.T, pt.Ym, pt.Dm, pt.Yp, pt.Dp = m.T, m.Ym, m.Dm, m.Yp, m.Dp
-}
-
 // observe fills in the values of a recorded run.
 func (res *Result) observe(
 	ctx context.Context, run *record.Trajectory, sys solvers.System, method solvers.Method, obj Objectives,
@@ -311,77 +179,21 @@ func (res *Result) observe(
 	if err := o.begin(sys, method, opts); err != nil { // zeroes F
 		return err
 	}
-	if err := o.replay(ctx, run); err != nil {
+	if err := o.replay(ctx, run, sys); err != nil {
 		return err
 	}
-	res.place(o.peakFinder)
+	res.found(o.observers)
 	obj.Values(o.F, res.Psi)
 	return nil
 }
 
-// place notes the peaks that c has found, if there is one, and where they are read.
-func (res *Result) place(c *peakFinder) {
-	if c == nil {
-		return
+// found notes what observers have found.
+func (res *Result) found(by []observer) {
+	res.readings = nil
+	for _, x := range by {
+		res.readings = append(res.readings, x.end(res)...)
 	}
-	for i := range c.tops {
-		res.Peaks = append(res.Peaks, c.peak(i))
+	if len(by) > 1 {
+		slices.SortStableFunc(res.readings, func(a, b reading) int { return a.compare(b.place) })
 	}
-	res.readings = readings(res.Peaks)
-}
-
-// Recorder records a run and observes it meanwhile, unless a functional is a peak: peaks are found in the record.
-type Recorder struct {
-	*record.Trajectory
-	observer *Observer // nil where there are peaks
-}
-
-// NewRecorder returns a recorder of runs in tr that observes obj.
-func NewRecorder(tr *record.Trajectory, obj Objectives) *Recorder {
-	r := &Recorder{Trajectory: tr}
-	if peaks, ok := obj.(PeakObjectives); !ok || len(peaks.Peaks()) == 0 {
-		r.observer = NewObserver(obj)
-	}
-	return r
-}
-
-// Functionals returns the functionals of the run, for Options.Functionals; nil if they were not observed.
-func (r *Recorder) Functionals() []float64 {
-	if r.observer == nil {
-		return nil
-	}
-	return r.observer.F
-}
-
-// Begin implements solvers.Sink.
-func (r *Recorder) Begin(sys solvers.System, m solvers.Method) error {
-	if err := r.Trajectory.Begin(sys, m); err != nil {
-		return err
-	}
-	if r.observer == nil {
-		return nil
-	}
-	return r.observer.Begin(sys, m)
-}
-
-// Step implements solvers.Sink.
-func (r *Recorder) Step(s *solvers.Step, e solvers.End) error {
-	if err := r.Trajectory.Step(s, e); err != nil {
-		return err
-	}
-	if r.observer == nil {
-		return nil
-	}
-	return r.observer.Step(s, e)
-}
-
-// Mark implements solvers.Sink.
-func (r *Recorder) Mark(m *solvers.Mark) error {
-	if err := r.Trajectory.Mark(m); err != nil {
-		return err
-	}
-	if r.observer == nil {
-		return nil
-	}
-	return r.observer.Mark(m)
 }

@@ -56,7 +56,7 @@ type sidedWalk struct {
 	meetings map[int]*meeting
 	begins   *meeting // at the start of the run, if anything is crossed there
 	mk       int      // the next mark
-	peaks    []reading
+	coming   ahead    // the readings to come
 	y, d, f  []float64
 	p        []float64
 }
@@ -234,7 +234,7 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
 	run := w.run
-	w.mk, w.peaks = 0, w.res.readings
+	w.mk, w.coming = 0, w.res.readings
 	past := run.Size().P + run.Size().N // directions beyond those of params and of initial values alone
 	for i := -1; i < run.Steps(); i++ {
 		if i >= 0 {
@@ -265,7 +265,7 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 				return err
 			}
 			if w.mark.Kind == solvers.MarkFinal {
-				if w.peaks, err = w.pushPeaks(w.peaks, place{run.Steps(), 0}); err != nil {
+				if err := w.pushReading(&w.coming, place{run.Steps(), 0}); err != nil {
 					return err
 				}
 			}
@@ -286,9 +286,7 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 // caller knows.
 func (w *sidedWalk) skip(at *meeting) (last int) {
 	w.mk = at.end
-	for len(w.peaks) > 0 && w.peaks[0].step <= at.last {
-		w.peaks = w.peaks[1:]
-	}
+	w.coming.skip(at.last)
 	return at.last
 }
 
@@ -306,11 +304,10 @@ func (w *sidedWalk) readTo(i int) error {
 // move that.
 func (w *sidedWalk) cross(i int) (err error) {
 	run, at := w.run, w.meetings[i]
-	if w.peaks, err = w.pushPeaks(w.peaks, place{i, 0}); err != nil {
+	if err := w.pushReading(&w.coming, place{i, 0}); err != nil {
 		return err
 	}
-	within := func() bool { return len(w.peaks) > 0 && w.peaks[0].step == i && w.peaks[0].inside() }
-	st, err := w.load(i, within() || w.mk < run.Marks() && run.After(w.mk) == i && run.Inside(w.mk))
+	st, err := w.load(i, w.coming.within(i) || w.mk < run.Marks() && run.After(w.mk) == i && run.Inside(w.mk))
 	if err != nil {
 		return err
 	}
@@ -320,13 +317,11 @@ func (w *sidedWalk) cross(i int) (err error) {
 		e = solvers.End{}
 	}
 	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
-	for ; within(); w.peaks = w.peaks[1:] {
-		if err := w.pushPeak(&w.peaks[0]); err != nil {
-			return err
-		}
+	if err := w.pushReadings(&w.coming, i); err != nil {
+		return err
 	}
 	if at == nil {
-		if w.peaks, err = w.pushPeaks(w.peaks, place{i, 1}); err != nil {
+		if err := w.pushReading(&w.coming, place{i, 1}); err != nil {
 			return err
 		}
 	}

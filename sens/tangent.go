@@ -97,7 +97,7 @@ type walk struct {
 	td, yd, dd []float64 // time, state and discretes at the present point
 	yp, dp     []float64 // right limits of a jump
 	yg, dg     []float64 // left limits of a group
-	y          []float64 // [N] the state at a peak
+	y          []float64 // [N] the state at a reading
 	open       bool      // yg and dg are of the present group
 	fd, psid   []float64
 	r, w       []float64
@@ -221,18 +221,16 @@ func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
 	w.event = 0
-	mk, peaks := 0, w.res.readings
+	mk, coming := 0, ahead(w.res.readings)
 	for i := -1; i < w.run.Steps(); i++ {
 		if i >= 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			var err error
-			if peaks, err = w.pushPeaks(peaks, place{i, 0}); err != nil {
+			if err := w.pushReading(&coming, place{i, 0}); err != nil {
 				return err
 			}
-			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) ||
-				len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
+			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) || coming.within(i)
 			st, err := w.load(i, inside)
 			if err != nil {
 				return err
@@ -244,12 +242,10 @@ func (w *walk) along(ctx context.Context, first int) error {
 			}
 			w.steps++
 			w.tells.step(i, w.run.Steps(), st.T)
-			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
-				if err := w.pushPeak(&peaks[0]); err != nil {
-					return err
-				}
+			if err := w.pushReadings(&coming, i); err != nil {
+				return err
 			}
-			if peaks, err = w.pushPeaks(peaks, place{i, 1}); err != nil {
+			if err := w.pushReading(&coming, place{i, 1}); err != nil {
 				return err
 			}
 			if w.run.Length(i) > 0 {
@@ -273,7 +269,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				continue
 			}
 			if w.mark.Kind == solvers.MarkFinal { // before what happens after the end
-				if peaks, err = w.pushPeaks(peaks, place{w.run.Steps(), 0}); err != nil {
+				if err := w.pushReading(&coming, place{w.run.Steps(), 0}); err != nil {
 					return err
 				}
 			}

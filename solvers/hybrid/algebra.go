@@ -58,8 +58,8 @@ func (s *Solver) consist(held []bool) error {
 		if round == consistencyRounds || len(s.m) == 0 {
 			return nil
 		}
-		s.sys.Choose(s.now(), s.y, held, s.mp)
-		if s.same(s.m, s.mp) {
+		s.sys.Choose(s.clock.now(), s.y, held, s.mp)
+		if same(s.m, s.mp) {
 			return nil
 		}
 		copy(s.m, s.mp)
@@ -78,7 +78,7 @@ func (s *Solver) initialStep(limit float64) float64 {
 	st := solvers.Step{T: s.trial.T, Y0: s.trial.Y0, K: make([]float64, s.size.N+s.size.Q)}
 	f.Eval(st.T, st.Y0, st.K)
 	if !simd.Finite(st.K) {
-		return s.least()
+		return s.least(s.t)
 	}
 	return InitialStep(f, s.info, &s.tol.Tolerance, &st, limit, s.work)
 }

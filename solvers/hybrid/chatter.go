@@ -1,8 +1,6 @@
 package hybrid
 
 import (
-	"math"
-
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
 )
@@ -88,39 +86,6 @@ func (f *history) regular() bool {
 	return kind == solvers.Regular
 }
 
-// slidesAlong reports whether on both sides of guard i, that of a mode which is about to change, the field leads back
-// to it. The segment must be entered anew afterwards.
-func (s *Solver) slidesAlong(i int) bool {
-	ahead := func(m []float64) float64 {
-		f := s.rates(s.y, s.d, m)
-		eps := float64(0x1p-20 * s.span)
-		for n := range s.yi {
-			s.yi[n] = math.FMA(eps, f[n], s.y[n])
-		}
-		s.sys.GuardValues(s.t+eps, s.yi, s.rhoP, s.truthP)
-		return s.rhoP[i]
-	}
-	before := append([]float64(nil), s.m...)
-	behind := s.ahead(s.y, s.d, before)
-	return !s.same(before, behind) && ahead(before) > 0 && ahead(behind) > 0
-}
-
-// partner returns the event that fires in turn with the one of history h, or "".
-func (s *Solver) partner(h *history) string {
-	times := h.times()
-	for i := range s.guards {
-		g := &s.guards[i]
-		o := s.historyOf(i)
-		if o == h || g.Event < 0 || o.count < 2 || h.count < 3 {
-			continue
-		}
-		if last := o.times(); last[len(last)-1] >= times[len(times)-2] && last[len(last)-2] >= times[len(times)-3] {
-			return s.guardName(i)
-		}
-	}
-	return ""
-}
-
 // chatters makes the error about the firings of h. The guard is that which fired, or -1; max is MaxEvents where it was
 // reached.
 func (s *Solver) chatters(name string, h *history, guard, most int, reason string) error {
@@ -128,7 +93,7 @@ func (s *Solver) chatters(name string, h *history, guard, most int, reason strin
 	switch e.Kind, e.Gap, e.Limit = h.pattern(); {
 	case guard < 0 || e.Kind == solvers.Regular && e.Gap > float64(window*s.span):
 	case s.guards[guard].Event < 0:
-		if s.slidesAlong(guard) {
+		if s.near.slidesAlong(guard) {
 			e.Kind = solvers.Sliding
 		}
 	case e.Kind != solvers.Zeno:

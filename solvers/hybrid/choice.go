@@ -389,7 +389,7 @@ func (c *choice) free() int {
 // choose changes the member that makes the next step, where that pays. h is the length that accuracy allows.
 func (s *Solver) choose(h float64) error {
 	c := &s.choice
-	next := c.next(s.member, h, s.sched.times[1]-s.t, &s.spectrum)
+	next := c.next(s.member, h, s.sched.times[1]-s.t, &s.bounds.spectrum)
 	if next == s.member {
 		return nil
 	}
@@ -407,8 +407,8 @@ func (s *Solver) choose(h float64) error {
 			c.refused = fault
 			c.costing(next, math.Inf(1))
 		}
-		_, own := c.cheapest(c.kin[s.member], s.member, h, &s.spectrum)
-		_, its := c.cheapest(c.kin[next], s.member, h, &s.spectrum)
+		_, own := c.cheapest(c.kin[s.member], s.member, h, &s.bounds.spectrum)
+		_, its := c.cheapest(c.kin[next], s.member, h, &s.bounds.spectrum)
 		if g, ok := m.(gridded); ok && g.OnGrid() && own <= its {
 			c.open(s.sys)
 		}
@@ -501,7 +501,7 @@ func (s *Solver) without(fault *solvers.MatrixError, h float64) bool {
 	case fault.Kind == solvers.MatrixTooLarge:
 		c.costing(s.member, math.Inf(1))
 	case fault.Kind == solvers.MatrixNotFinite && !fault.Overflow: // it is so however short the step
-	case c.stable(0, h, &s.spectrum) < math.Inf(1):
+	case c.stable(0, h, &s.bounds.spectrum) < math.Inf(1):
 		return false
 	}
 	c.refused = fault
@@ -525,19 +525,18 @@ func (s *Solver) turn() {
 
 // use makes a member of the method make the steps to come.
 func (s *Solver) use(member int) {
-	s.member, s.info, s.again = member, s.members[member], false
-	s.solves, _ = s.choice.members[member].(solvers.Implicit)
-	s.spectrum.use(s.choice.wide(member))
+	s.makes(member, s.choice.members[member])
+	s.bounds.spectrum.use(s.choice.wide(member))
 	s.sight.use(member)
-	s.polynomial.use(member, s.sys, s.choice.members[member])
+	s.watch.use(member, s.present)
 }
 
 // wishes returns the length of the next step towards stop if accuracy alone counted. Where the last step was held
 // short, its error tells.
 func (s *Solver) wishes(stop float64) float64 {
 	h := s.h
-	if made := &s.choice.made; s.longest < math.Inf(1) && made.h > 0 {
-		h = max(made.wish(), s.longest)
+	if made := &s.choice.made; s.bounds.longest < math.Inf(1) && made.h > 0 {
+		h = max(made.wish(), s.bounds.longest)
 	}
 	h = min(h, stop-s.t)
 	if s.opts.HMax > 0 {

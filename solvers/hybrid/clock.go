@@ -9,7 +9,11 @@ import (
 
 // clock is the part of a Solver that knows when conditions of time alone change. Steps end there.
 type clock struct {
-	sys     solvers.Clock // nil where it has none, and where there are no guards
+	*problem
+	*moment
+	sched   *schedule
+	of      solvers.Clock // nil where the system has none, and where there are no guards
+	rho     []float64     // [guards] at the present
 	next    float64       // the next time at which one changes
 	unknown bool          // next must be looked for
 	near    float64       // the time at which the step is to end for a change or an instant
@@ -18,27 +22,39 @@ type clock struct {
 	vain    history       // times at which one was expected and none changed
 }
 
+func newClock(s *Solver) clock {
+	c := clock{problem: &s.problem, moment: &s.moment, sched: &s.sched, rho: s.rho}
+	if of, ok := s.sys.(solvers.Clock); ok && len(s.guards) > 0 && of.Clocks() > 0 {
+		c.of = of
+	}
+	return c
+}
+
+// begin forgets the run before.
+func (c *clock) begin() {
+	c.unknown, c.near, c.past, c.vain = true, math.Inf(1), math.Inf(-1), history{}
+}
+
 // stop returns the time at which the trial step must end: at, that of the next instant, or that at which a condition of
 // time alone changes. A search that finds nothing ends early where it cannot tell. Where rounding alone decides whether
 // a condition holds, as t*t <= t^2, all searches do.
-func (s *Solver) stop(at float64) (float64, error) {
-	c := &s.clock
-	now, end := s.now(), s.sched.times[1]
+func (c *clock) stop(at float64) (float64, error) {
+	now, end := c.now(), c.sched.times[1]
 	c.past = now
-	if !c.unknown && c.next <= now && c.vain.fired(now, max(s.span, float64(leastWindow/window*elem.ULP(now)))) {
-		return 0, s.undecided()
+	if !c.unknown && c.next <= now && c.vain.fired(now, max(c.span, float64(leastWindow/window*elem.ULP(now)))) {
+		return 0, c.undecided()
 	}
 	if c.unknown || c.next <= now {
-		c.next, c.unknown = c.sys.NextSwitch(now, end), false
+		c.next, c.unknown = c.of.NextSwitch(now, end), false
 		c.near = math.Inf(1)
 	}
 	at = min(at, c.next)
 	if at != c.near {
 		c.near, c.last = at, at
-		limit := min(at+s.eventTol(at, 0), end)
+		limit := min(at+c.eventTol(at, 0), end)
 		for next, tries := c.next, 0; next <= limit && tries < 100; tries++ {
 			c.last = next
-			next = c.sys.NextSwitch(next, limit)
+			next = c.of.NextSwitch(next, limit)
 		}
 	}
 	return at, nil
@@ -46,25 +62,25 @@ func (s *Solver) stop(at float64) (float64, error) {
 
 // undecided makes the error about a condition of time of which nobody can tell when it changes: the one nearest to its
 // threshold.
-func (s *Solver) undecided() error {
+func (c *clock) undecided() error {
 	near, which := math.Inf(1), 0
-	for i := range s.guards {
-		g := &s.guards[i]
-		if size := math.Abs(s.rho[i]); g.Clock && size < near {
+	for i := range c.guards {
+		g := &c.guards[i]
+		if size := math.Abs(c.rho[i]); g.Clock && size < near {
 			near, which = size, i
 		}
 	}
 	return &solvers.ChatteringError{
-		Place: s.place(nil), Event: s.guardName(which), Times: s.clock.vain.times(), Kind: solvers.Undecided,
+		Event: c.guardName(which), Times: c.vain.times(), Kind: solvers.Undecided,
 		Reason: "stays so near its threshold that rounding alone decides whether it holds",
 	}
 }
 
 // now returns the time at which conditions are read at the present one. Those of time alone that change within the
 // tolerance behind the time at which a step was to end change there, too: with what else happens in the group.
-func (s *Solver) now() float64 {
-	if s.t < s.clock.near {
-		return max(s.t, s.clock.past)
+func (c *clock) now() float64 {
+	if c.t < c.near {
+		return max(c.t, c.past)
 	}
-	return max(s.t, s.clock.last)
+	return max(c.t, c.last)
 }

@@ -30,24 +30,31 @@ type member struct {
 	party    int // to a meeting, where those are looked for
 }
 
-// groupState is the part of a Solver that handles what happens at one time.
-type groupState struct {
-	fired       []member // events of the group that have times of their own
-	wave        []member // in order of application
-	starting    []int    // guards of events that fire at the start
-	jumped      bool     // a body of the group has been applied
-	changed     bool     // the group changed the state or discretes
-	sites       []member // observations, after everything else
-	modeChanges []modeChange
-	end         member
-	ends        bool
-	names       []string
-	depth       int // of members that join
-	already     int // how many events had happened before the group
+// group is the part of a Solver that knows what happens at one time, and in which order.
+type group struct {
+	*problem
+	*moment
+	*told
+	*readings
+	*armed
+	*firings
+	sched *schedule
+
+	fired    []member // events of the group that have times of their own
+	wave     []member // in order of application
+	starting []int    // guards of events that fire at the start
+	jumped   bool     // a body of the group has been applied
+	changed  bool     // the group changed the state or discretes
+	sites    []member // observations, after everything else
+	end      member
+	ends     bool
+	names    []string
+	depth    int // of members that join
+	already  int // how many events had happened before the group
 
 	ordering
 	limits
-	meeting
+	kinks
 }
 
 // ordering is what events bring along that decides about their order and their executions.
@@ -64,34 +71,55 @@ type limits struct {
 	yp, dp, mp []float64 // right limits of a body
 	ym, dm, mm []float64 // left limits of a member
 	yg, dg     []float64 // left limits of the group
-	alt        [2][]float64
-	altD       [2][]float64
 	mg         []float64 // modes before the group
 	held       []bool    // [M] modes that change later in this group
 	next       int       // what holds them: the wave from here on
 }
 
-// meeting is what is known of coincidences in and about a group.
-type meeting struct {
-	bent     []int    // guards of kinks, with Options.Bends
-	parties  []member // of a meeting, the first of each
-	was      before
-	almost   []int           // guards that were about to fire
-	causes   []solvers.Cause // of what fired in the group
-	lastRead float64         // when an observation was last read
-	lastSite []int           // the instants of those at that time
+// kinks are those of the right-hand side that end steps.
+type kinks struct {
+	kink   int   // that ends the trial step, or -1
+	bent   []int // their guards in the group, with Options.Bends
+	often  int   // how many ended steps soon after one another: 3 for each, less 1 for each other step
+	latest int   // the last step that one of them ended
 }
 
-func newGroupState(z solvers.Size) groupState {
-	g := groupState{limits: limits{held: make([]bool, z.M)}}
-	for _, v := range []*[]float64{&g.mp, &g.mm, &g.mg, &g.was.m} {
+// forgetKinks forgets those of another run.
+func (k *kinks) forgetKinks() { k.often, k.latest = 0, 0 }
+
+func newGroup(s *Solver) group {
+	z := s.size
+	g := group{
+		problem: &s.problem, moment: &s.moment, told: &s.told, readings: &s.readings, armed: &s.armed,
+		firings: &s.firings, sched: &s.sched, limits: limits{held: make([]bool, z.M)},
+	}
+	for _, v := range []*[]float64{&g.mp, &g.mm, &g.mg} {
 		*v = make([]float64, z.M)
 	}
-	for _, v := range []*[]float64{&g.yp, &g.ym, &g.yg, &g.alt[0], &g.alt[1], &g.was.y} {
+	for _, v := range []*[]float64{&g.yp, &g.ym, &g.yg} {
 		*v = make([]float64, z.N)
 	}
-	for _, v := range []*[]float64{&g.dp, &g.dm, &g.dg, &g.altD[0], &g.altD[1], &g.was.d} {
+	for _, v := range []*[]float64{&g.dp, &g.dm, &g.dg} {
 		*v = make([]float64, z.D)
+	}
+	g.slots = make([]int, len(s.events))
+	n := 0
+	for e := range s.events {
+		of := &s.events[e]
+		n += of.Elems
+		g.transient, g.varies = g.transient || of.Transient, g.varies || of.Varies
+		if of.Slots == 0 {
+			continue
+		}
+		if g.triggered == nil {
+			g.triggered = make([]int, len(s.sched.list))
+		}
+		g.slots[e] = slices.IndexFunc(s.sched.list, func(in solvers.Instant) bool {
+			return in.Pending && in.Event == of.Then
+		})
+	}
+	if g.varies {
+		g.priorities = make([]float64, n)
 	}
 	return g
 }
@@ -108,7 +136,7 @@ func (s *Solver) meet(pending bool) error {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
 	tol, warns := s.eventTol(t, length), s.warns()
-	s.newGroup()
+	s.opens()
 	s.due(t + tol)
 	for _, i := range s.starting {
 		s.join(i, true, 0)
@@ -119,7 +147,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.rank(0, t, y)
 	s.order(0)
-	s.meetings(t, y)
+	s.meets.look(t, y)
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
 		if s.kink >= 0 {
 			return s.bend()
@@ -128,7 +156,7 @@ func (s *Solver) meet(pending bool) error {
 		err := s.accept(solvers.End{})
 		s.anchor, s.count = s.t, 0
 		if warns {
-			s.atGroup(0, false)
+			s.junctions.atGroup(0, false)
 		}
 		return err
 	}
@@ -153,21 +181,21 @@ func (s *Solver) meet(pending bool) error {
 	}
 	if warns {
 		s.besideGroup(stopped)
-		s.atGroup(bounds, pending)
+		s.junctions.atGroup(bounds, pending)
 	}
 	if err := s.observe(s.sites, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
 		if warns {
-			s.beside(&s.end, solvers.Finish)
-			s.besideModeChange(&s.end, solvers.Finish)
+			s.ties.beside(&s.end, solvers.Finish)
+			s.ties.besideModeChange(&s.end, solvers.Finish)
 		}
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
 		if warns {
-			s.soonBehindEnd()
+			s.ties.soonBehindEnd()
 		}
 	}
 	if s.ends || stopped {
@@ -179,16 +207,28 @@ func (s *Solver) meet(pending bool) error {
 	return nil
 }
 
-// newGroup begins a group.
-func (s *Solver) newGroup() {
+// opens begins a group.
+func (s *Solver) opens() {
 	if s.warns() {
-		s.remember()
+		s.ties.remember()
 	}
 	s.sight.until = math.Inf(-1)
+	s.ties.opens()
+	s.group.opens()
+}
+
+// opens begins a group.
+func (s *group) opens() {
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
-	s.jumped, s.depth, s.already, s.bent = false, 0, s.stats.Events, s.bent[:0]
+	s.jumped, s.depth, s.already, s.kink, s.bent = false, 0, s.stats.Events, -1, s.bent[:0]
 	s.sched.group++
+}
+
+// besideGroup warns of what the events of the group may change places with.
+func (s *Solver) besideGroup(stopped bool) {
+	if s.ties.besideGroup(stopped) {
+		s.edges.look(true)
+	}
 }
 
 // happen has member i of the wave happen, where its step ends, and what follows from a body at once.
@@ -219,7 +259,7 @@ func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, er
 		copy(s.mg, s.m)
 	}
 	if s.warns() {
-		s.besideNext(i, round)
+		s.ties.besideNext(i, round)
 	}
 	if stop, err = s.apply(m); stop || err != nil || m.kind != solvers.MarkFire {
 		return stop, err
@@ -284,7 +324,7 @@ func (s *Solver) finish(stopped bool) error {
 }
 
 // hold keeps the modes as they are that m changes later.
-func (s *Solver) hold(m *member) {
+func (s *group) hold(m *member) {
 	switch m.kind {
 	case solvers.MarkMode:
 		s.held[s.guards[m.guard].Mode] = true
@@ -296,7 +336,7 @@ func (s *Solver) hold(m *member) {
 }
 
 // due adds the instants up to t.
-func (s *Solver) due(t float64) {
+func (s *group) due(t float64) {
 	for {
 		i, nth, at := s.sched.take(t)
 		if i < 0 {
@@ -325,15 +365,13 @@ func (s *Solver) due(t float64) {
 	}
 }
 
-func (s *Solver) historyAt(f solvers.Firing) *history { return &s.hist[s.base[f.Event]+f.Elem] }
-
 // gather adds the guards whose root lies at the end of the trial step, within the tolerance: they fire there, or
 // would within tol of time along the field.
 func (s *Solver) gather(t float64, y []float64, tol float64) {
 	f := s.slopeAt(s.trial)
-	s.sys.GuardValues(t+tol, s.along(tol, f, y), s.rhoP, s.truthP)
+	s.sys.GuardValues(t+tol, s.near.along(tol, f, y), s.rhoP, s.truthP)
 	if s.warns() {
-		s.nearly(t, y, f)
+		s.ties.nearly(t, y, f)
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
@@ -342,7 +380,7 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 			continue
 		}
 		if g.Kink {
-			*a = arming{from: -1, band: s.slides(i)}
+			*a = arming{from: -1, band: s.watch.slides(i, s.often)}
 			if s.kink = i; s.opts.Bends {
 				s.bent = append(s.bent, i)
 			}
@@ -359,40 +397,9 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 
 // bend ends the trial step at a kink of the right-hand side. Nothing changes there.
 func (s *Solver) bend() error {
-	s.kinks = max(s.kinks-(s.stats.Steps-s.kinked), 0) + 4
-	s.kinked = s.stats.Steps
+	s.often = max(s.often-(s.stats.Steps-s.latest), 0) + 4
+	s.latest = s.stats.Steps
 	return s.accept(solvers.End{Kind: solvers.EndRoot, Index: s.kink})
-}
-
-// slides returns how far kink i must go from its root to end a step again. Where the solution follows a kink or rests
-// there, the error of steps and rounding decide about the side: within the estimated error of the step there is no
-// crossing to speak of, nor are there many, one soon after the other, that go nowhere.
-func (s *Solver) slides(i int) float64 {
-	band := 0.0
-	if s.opts.Fixed == 0 {
-		tr := s.trial
-		for n, y := range tr.Y1 {
-			s.yi[n] = y + s.err[n]
-		}
-		s.sys.GuardValues(tr.T1, s.yi, s.mid.Rho, s.mid.Truth)
-		band = float64(4 * math.Abs(s.mid.Rho[i]-s.rho[i]))
-	}
-	const many, nowhere = 32, 1e-5
-	if s.kinks < many {
-		return band
-	}
-	far := 0.0
-	for _, p := range s.samples {
-		far = max(far, math.Abs(p.Rho[i]))
-	}
-	for n, y := range s.trial.Y1 { // the size of what ρ is the difference of
-		s.yi[n] = math.FMA(0x1p-10, y, y)
-	}
-	s.sys.GuardValues(s.trial.T1, s.yi, s.mid.Rho, s.mid.Truth)
-	if size := float64(math.Abs(s.mid.Rho[i]-s.rho[i]) * 0x1p10); far > float64(nowhere*max(s.reach[i], size)) {
-		return band
-	}
-	return max(band, float64(16*far))
 }
 
 // lands reports whether a jump has brought the root function of guard i, which fires at roots alone, to zero: within
@@ -401,12 +408,12 @@ func lands(s *Solver, i int) bool {
 	if !s.truth[i] || s.rho[i] == s.rhoWas[i] {
 		return false
 	}
-	s.blur(0x1p-50)
+	s.near.blur(0x1p-50)
 	return math.Abs(s.rho[i]) <= float64(16*math.Abs(s.rhoP[i]-s.rho[i]))
 }
 
 // join adds guard i to the wave, where its event is not there by another one.
-func (s *Solver) join(i int, caused bool, scale float64) {
+func (s *group) join(i int, caused bool, scale float64) {
 	g := &s.guards[i]
 	if g.Instant && slices.ContainsFunc(s.wave, func(m member) bool {
 		return m.kind == solvers.MarkFire && m.guard >= 0 && m.firing.Event == g.Event && m.firing.Elem == g.Elem
@@ -429,7 +436,7 @@ func (s *Solver) join(i int, caused bool, scale float64) {
 
 // lapse removes what does not happen any more from the wave, from member i on: executions that are not pending any
 // more, and events that are given up because their condition ceased to hold.
-func (s *Solver) lapse(i int, tol float64) {
+func (s *group) lapse(i int, tol float64) {
 	s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
 	keep := s.wave[:i]
 	for _, m := range s.wave[i:] {
@@ -453,7 +460,7 @@ func (s *Solver) lapse(i int, tol float64) {
 }
 
 // rank sets the priorities that vary, of the wave from member i on.
-func (s *Solver) rank(i int, t float64, y []float64) {
+func (s *group) rank(i int, t float64, y []float64) {
 	if !s.varies || i >= len(s.wave) {
 		return
 	}
@@ -467,13 +474,13 @@ func (s *Solver) rank(i int, t float64, y []float64) {
 
 // lot draws the place of an event among those of equal priority: always the same for a seed, an element, the number of
 // its firing and that of all events before the group.
-func (s *Solver) lot(f solvers.Firing) uint64 {
+func (s *group) lot(f solvers.Firing) uint64 {
 	return elem.Lot(s.opts.Seed, s.base[f.Event]+f.Elem, s.historyAt(f).count, f.Slot, s.already)
 }
 
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
 // remodes.
-func (s *Solver) order(i int) {
+func (s *group) order(i int) {
 	if len(s.wave)-i < 2 && len(s.sites) < 2 { // the usual case
 		return
 	}
@@ -496,14 +503,14 @@ func (s *Solver) order(i int) {
 }
 
 // triggeredAt tells which of several executions of an element was triggered first. They are at instants.
-func (s *Solver) triggeredAt(instant int) int {
+func (s *group) triggeredAt(instant int) int {
 	if instant < 0 || len(s.triggered) == 0 {
 		return 0
 	}
 	return s.triggered[instant]
 }
 
-func (s *Solver) memberName(m *member) string {
+func (s *group) memberName(m *member) string {
 	switch {
 	case m.kind == solvers.MarkFire:
 		return s.events[m.firing.Event].ElemName(m.firing.Elem)
@@ -571,24 +578,24 @@ func (s *Solver) until(m *member, pending *bool) error {
 // body of that one, and stays where it was whatever the body does to the condition.
 func cameWith(s *Solver, m *member) bool {
 	return s.jumped && slices.ContainsFunc(s.fired, func(x member) bool {
-		return x.guard >= 0 && !s.apartAt(s.t, s.yg, s.dg, s.mg, &x, m)
+		return x.guard >= 0 && !s.near.apartAt(s.t, s.yg, s.dg, s.mg, &x, m)
 	})
 }
 
 // holders calls f for what comes later in the group.
-func (s *Solver) holders(f func(m *member)) {
+func (s *group) holders(f func(m *member)) {
 	for j := s.next; j < len(s.wave); j++ {
 		f(&s.wave[j])
 	}
 }
 
 // release lets go of modes whose conditions a body has taken off their roots: they change with it.
-func (s *Solver) release() {
+func (s *group) release() {
 	if !slices.Contains(s.held, true) {
 		return
 	}
 	s.sys.Enter(s.d, s.m)
-	s.sys.GuardValues(s.now(), s.y, s.mid.Rho, s.mid.Truth)
+	s.sys.GuardValues(s.clock.now(), s.y, s.mid.Rho, s.mid.Truth)
 	off := func(m *member) bool {
 		return m.kind == solvers.MarkMode && m.guard >= 0 && !(math.Abs(s.mid.Rho[m.guard]) <= m.scale)
 	}
@@ -641,13 +648,13 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.clock.unknown = true
 	s.applyModes(m)
 	if s.algebra.solves != nil {
-		s.settleState()
+		s.y = s.settleState(s.trial, s.y)
 		if err := s.consist(s.held); err != nil {
 			return false, err
 		}
 	}
 	if m.kind != solvers.MarkFire && s.warns() {
-		s.noteModeChange(m)
+		s.ties.noteModeChange(m)
 	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
 }
@@ -666,9 +673,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		}
 		s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
 	}
-	s.band(m)
+	s.watch.band(m)
 	if m.guard >= 0 { // the body sees conditions of time as the guard does
-		s.mark.T = s.now()
+		s.mark.T = s.clock.now()
 	}
 	stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
 	s.tol.claim(s.sys, false)
@@ -676,7 +683,7 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	s.stats.Events++
 	s.lastFired, s.lastTime = f, s.t
 	crowd := h.fired(s.t, s.span)
-	s.settleState()
+	s.y = s.settleState(s.trial, s.y)
 	copy(s.y, s.yp)
 	copy(s.d, s.dp)
 	if !simd.Finite(s.y) || !simd.Finite(s.d) {
@@ -702,11 +709,10 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	for i := range s.guards {
 		g := &s.guards[i]
 		if g.Event == f.Event && g.Elem == f.Elem && (!g.Instant || i == m.guard) {
-			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
+			s.arms[i] = arming{spent: true, from: -1, band: s.rhoP[i]}
+			s.dead[i] = s.events[f.Event].Once
 			s.resting[i], s.anyRest = true, true
-			if s.misses.end != nil { // it did not turn back there
-				s.misses.end[i] = math.NaN()
-			}
+			s.watch.misses.fired(i)
 		}
 	}
 	s.restart = true
@@ -714,9 +720,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 }
 
 // applyModes chooses the modes that hold after m.
-func (s *Solver) applyModes(m *member) {
+func (s *group) applyModes(m *member) {
 	s.sys.Enter(s.d, s.m)
-	s.sys.Choose(s.now(), s.y, s.held, s.mp)
+	s.sys.Choose(s.clock.now(), s.y, s.held, s.mp)
 	if m.kind == solvers.MarkRemode && s.sched.list[m.instant].Opens {
 		for _, k := range s.sched.list[m.instant].Modes {
 			if s.held[k] { // what closes it comes at the same time, and moves by itself
@@ -750,7 +756,7 @@ func (s *Solver) afterwards() error {
 }
 
 // freeSlot returns a slot for what f triggers, or -1.
-func (s *Solver) freeSlot(f solvers.Firing) int {
+func (s *group) freeSlot(f solvers.Firing) int {
 	e := &s.events[f.Event]
 	first := s.slots[f.Event] + f.Elem*e.Slots
 	for k := range e.Slots {
@@ -765,18 +771,18 @@ func (s *Solver) freeSlot(f solvers.Firing) int {
 // at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
 	copy(s.rhoWas, s.rho)
-	s.sys.GuardValues(s.now(), s.y, s.rho, s.truth)
+	s.sys.GuardValues(s.clock.now(), s.y, s.rho, s.truth)
 	if s.jumped && s.warns() {
-		s.brink(s.rhoWas)
+		s.watch.brink(s.rhoWas)
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
 		a := &s.arms[i]
 		if s.rho[i] != s.rho[i] {
-			return s.badGuard(i, nil)
+			return s.badGuard(i)
 		}
 		switch {
-		case a.dead || g.Watch:
+		case s.dead[i] || g.Watch:
 		case a.spent && g.Crossing:
 			if math.Abs(s.rho[i]) > a.band {
 				*a = arming{on: true, side: roots.Sign(s.rho[i]), from: -1}
@@ -806,34 +812,18 @@ func (s *Solver) rearm() error {
 	return nil
 }
 
-// band writes to s.rhoP how near to its root a guard of m is that m leaves there, but for rounding: within the
-// residual of its location, the tolerance of its time, and what the last digits of the state make.
-func (s *Solver) band(m *member) {
-	if len(s.guards) == 0 {
-		return
-	}
-	s.blur(0x1p-50)
-	s.sys.GuardValues(s.t, s.y, s.mid.Rho, s.mid.Truth)
-	for i, rho := range s.rhoP {
-		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.Rho[i]))
-		if !m.caused {
-			s.rhoP[i] = max(s.rhoP[i], m.scale, float64(16*math.Abs(s.rho[i])))
-		}
-	}
-}
-
 // observe reads sites of a group.
 func (s *Solver) observe(sites []member, pending *bool) error {
 	for i := range sites {
 		m := &sites[i]
 		if s.warns() {
-			s.beside(m, solvers.Observation)
-			s.besideModeChange(m, solvers.Observation)
+			s.ties.beside(m, solvers.Observation)
+			s.ties.besideModeChange(m, solvers.Observation)
 		}
 		if err := s.until(m, pending); err != nil {
 			return err
 		}
-		s.noteRead(s.t, m.instant)
+		s.ties.noteRead(s.t, m.instant)
 		s.mark = solvers.Mark{Kind: solvers.MarkSite, T: s.t, Guard: -1, Instant: m.instant}
 		y, d := s.y, s.d
 		if s.jumped {
@@ -844,4 +834,26 @@ func (s *Solver) observe(sites []member, pending *bool) error {
 		}
 	}
 	return nil
+}
+
+// boundsOf counts the bounds of integrals in the wave.
+func (s *group) boundsOf() (n int) {
+	for i := range s.wave {
+		if m := &s.wave[i]; m.kind == solvers.MarkRemode && len(s.sched.list[m.instant].Modes) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// inGroup calls f with all that is in the group, in its order.
+func (s *group) inGroup(f func(m *member)) {
+	for _, list := range [2][]member{s.wave, s.sites} {
+		for i := range list {
+			f(&list[i])
+		}
+	}
+	if s.ends {
+		f(&s.end)
+	}
 }

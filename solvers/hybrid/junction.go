@@ -16,8 +16,21 @@ type flip struct {
 	guard int
 }
 
+// junctions is the part of a Solver that asks about conditions that change together.
+type junctions struct {
+	*problem
+	*moment
+	*told
+	*stepper
+	*group
+	sched *schedule
+
+	met    solvers.Junction
+	causes []solvers.Cause // of what fired in the group
+}
+
 // junction asks whether several conditions change at (t, y), and what that means for derivatives.
-func (s *Solver) junction(j solvers.Junction) {
+func (s *junctions) junction(j solvers.Junction) {
 	sep, ok := s.sys.(solvers.Separator)
 	if !ok || len(s.guards) == 0 || !(s.span > 0) {
 		return
@@ -42,7 +55,7 @@ func (s *Solver) junction(j solvers.Junction) {
 const mostTies = 64
 
 // atStart asks about conditions that change where the run begins.
-func (s *Solver) atStart() {
+func (s *junctions) atStart() {
 	if s.t > s.sched.times[solvers.InstantStart] {
 		return
 	}
@@ -51,7 +64,7 @@ func (s *Solver) atStart() {
 
 // atGroup asks about conditions that change with a group of events, with the left limits of the group and, where bodies
 // have changed them, with the right ones. The trial step is pending where nothing but what reads the state happens.
-func (s *Solver) atGroup(bounds int, pending bool) {
+func (s *junctions) atGroup(bounds int, pending bool) {
 	if len(s.guards) == 0 { // then there are no conditions
 		return
 	}
@@ -78,42 +91,12 @@ func (s *Solver) atGroup(bounds int, pending bool) {
 	}
 }
 
-// together notes the conditions of states that change together within the trial step, where nothing happens.
-func (s *Solver) together() {
-	s.flips = s.flips[:0]
-	if _, ok := s.sys.(solvers.Separator); !ok || !s.anyWatch || !s.warns() {
-		return
-	}
-	for i := range s.guards {
-		g := &s.guards[i]
-		if !g.Watch {
-			continue
-		}
-		truth := s.start.Truth[i]
-		for _, p := range s.samples {
-			if p.Truth[i] != truth {
-				truth = p.Truth[i]
-				s.flips = append(s.flips, flip{p.H, i})
-			}
-		}
-	}
-	slices.SortFunc(s.flips, func(a, b flip) int {
-		switch {
-		case a.h < b.h:
-			return -1
-		case a.h > b.h:
-			return 1
-		}
-		return a.guard - b.guard
-	})
-}
-
 // inStep asks about conditions of states that changed together within the step that has just been made, before it is
 // accepted.
-func (s *Solver) inStep() {
+func (s *junctions) inStep(flips []flip) {
 	soon := float64(closeBy * s.span)
-	for n := 1; n < len(s.flips); n++ {
-		a, b := s.flips[n-1], s.flips[n]
+	for n := 1; n < len(flips); n++ {
+		a, b := flips[n-1], flips[n]
 		if a.guard == b.guard || b.h-a.h > soon || b.h >= s.trial.H {
 			continue
 		}
@@ -122,15 +105,4 @@ func (s *Solver) inStep() {
 			T: s.trial.T + b.h, Y: slices.Clone(s.yi), D: s.d, M: [2][]float64{s.m, s.m},
 		})
 	}
-	s.flips = s.flips[:0]
-}
-
-// boundsOf counts the bounds of integrals in the wave.
-func (s *Solver) boundsOf() (n int) {
-	for i := range s.wave {
-		if m := &s.wave[i]; m.kind == solvers.MarkRemode && len(s.sched.list[m.instant].Modes) > 0 {
-			n++
-		}
-	}
-	return n
 }

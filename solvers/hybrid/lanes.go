@@ -163,7 +163,7 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	if by := solvers[0].tol.sizes; by != nil {
 		l.per = by.Per()
 	}
-	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
+	reads := len(solvers[0].guards) > 0 && len(solvers[0].watch.boxes.States) == 0
 	for i := range l.members {
 		m := &l.members[i]
 		m.blocks, m.next, m.reads = 0, nil, reads && solvers[0].members[i].DenseStages == 0
@@ -224,6 +224,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		}
 		a.s, a.moved, a.entered, a.chosen, a.own, s.sink, s.lane = s, true, false, true, true, sink, a
 		a.tells = l.use.Tell
+		s.quiet = !a.tells
 		a.member, a.rows, a.aimed, a.began = 0, l.members[0].rows, false, l.Bytes()
 		a.filter, _ = s.ctl.(*filter)
 		a.reader, _ = sink.(LaneReader)
@@ -252,15 +253,15 @@ func (l *Lanes) aim(i int, a *lane, bytes int) error {
 		}
 	}
 	switch {
-	case s.clock.sys != nil:
+	case s.clock.of != nil:
 		var err error
-		if a.stop, err = s.stop(s.sched.next()); err != nil {
+		if a.stop, err = s.clock.stop(s.sched.next()); err != nil {
 			return err
 		}
 	case a.moved:
 		a.stop = s.sched.next()
 	}
-	if s.spectrum.reach > 0 {
+	if s.bounds.spectrum.reach > 0 {
 		if err := s.stay(a.stop); err != nil {
 			return err
 		}
@@ -302,10 +303,7 @@ func (l *Lanes) aim(i int, a *lane, bytes int) error {
 func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	m := &l.members[member]
 	r, next := m.rows, m.next
-	mask := block[r.Mask*lanes.Count:][:lanes.Count]
 	norms := block[r.Norm*lanes.Count:][:lanes.Count]
-	all := true
-	var errs [lanes.Count]error
 	var overall, factors [lanes.Count]float64
 	for i := range l.lanes {
 		overall[i] = norms[i]
@@ -319,6 +317,24 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		l.carry(r, block, next, true)
 		return
 	}
+	var errs [lanes.Count]error
+	l.decide(member, block, done, &overall, &factors, &errs)
+	for i := range l.lanes { // lane after lane does the same, while the processor has its code at hand
+		if a := &l.lanes[i]; !done.has(i) && a.in(member) && a.ok && errs[i] == nil {
+			a.ok, errs[i] = a.watch()
+		}
+	}
+	l.carry(r, block, next, l.accept(member, block, done, &errs, from))
+}
+
+// decide masks the lanes that are not done and decides about their trial steps, before guards are watched.
+func (l *Lanes) decide(
+	member int, block []float64, done lanesMask, overall, factors *[lanes.Count]float64, errs *[lanes.Count]error,
+) {
+	m := &l.members[member]
+	r := m.rows
+	mask := block[r.Mask*lanes.Count:][:lanes.Count]
+	norms := block[r.Norm*lanes.Count:][:lanes.Count]
 	var guards []float64
 	if m.reads {
 		guards = m.step.ReadGuards(block)
@@ -330,7 +346,6 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 		mask[i] = 0
 		if !a.in(member) { // it stands still, so that its numbers remain ordinary ones
-			all = false
 			continue
 		}
 		s := a.s
@@ -347,11 +362,16 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			a.ok, errs[i] = a.accepts(norms[i], overall[i], factors[i])
 		}
 	}
-	for i := range l.lanes { // lane after lane does the same, while the processor has its code at hand
-		if a := &l.lanes[i]; !done.has(i) && a.in(member) && a.ok && errs[i] == nil {
-			a.ok, errs[i] = a.watch()
-		}
-	}
+}
+
+// accept hands over the steps that are not rejected, of lanes that are not done, and reports whether those of all lanes
+// are.
+func (l *Lanes) accept(
+	member int, block []float64, done lanesMask, errs *[lanes.Count]error, from LaneSource,
+) (all bool) {
+	m := &l.members[member]
+	r := m.rows
+	mask := block[r.Mask*lanes.Count:][:lanes.Count]
 	extended := r.Extra > 0 && (r.Peaks || l.reads(member))
 	if extended {
 		m.step.Extend(block)
@@ -360,9 +380,14 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	if r.Peaks {
 		samples = m.step.ReadSamples(block)
 	}
+	all = true
 	for i := range l.lanes {
 		a := &l.lanes[i]
-		if done.has(i) || !a.in(member) {
+		if done.has(i) {
+			continue
+		}
+		if !a.in(member) {
+			all = false
 			continue
 		}
 		a.aimed, a.extended = false, extended
@@ -383,7 +408,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 		all = all && ok
 	}
-	l.carry(r, block, next, all)
+	return all
 }
 
 // carry has the next block begin where the steps of a block end, and in lanes whose step is not accepted where it

@@ -1,8 +1,6 @@
 package hybrid
 
 import (
-	"slices"
-
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/lanes"
 	"odes.dev/odes/solvers/matrices"
@@ -33,7 +31,7 @@ func (s *Solver) side(m solvers.Method) *lanes.Form {
 	case solvers.Arithmetical:
 		return &lanes.Form{
 			Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Sized: s.tol.sizes != nil, Moves: s.moves(),
-			Inside: s.readsInside(), Errors: s.opts.Traces,
+			Inside: s.sched.readsInside(), Errors: s.opts.Traces,
 		}
 	case matrices.SolvedArithmetical:
 		if m.Prepare(s.sys) != nil {
@@ -42,7 +40,7 @@ func (s *Solver) side(m solvers.Method) *lanes.Form {
 		if whole, matrix := m.SolvedArithmetic(); matrix != nil {
 			return &lanes.Form{
 				Arithmetic: &whole.Arithmetic, Solved: whole, Matrix: matrix, Tolerance: &s.tol.Tolerance,
-				Sized: s.tol.sizes != nil, Moves: s.moves(), Inside: s.readsInside(),
+				Sized: s.tol.sizes != nil, Moves: s.moves(), Inside: s.sched.readsInside(),
 				Errors: s.opts.Traces,
 			}
 		}
@@ -53,10 +51,4 @@ func (s *Solver) side(m solvers.Method) *lanes.Form {
 // moves reports whether some steps may end at times that depend on something.
 func (s *Solver) moves() bool {
 	return len(s.guards) > 0 || s.sched.moves
-}
-
-// readsInside reports whether something is read within steps.
-func (s *Solver) readsInside() bool {
-	return s.sched.inside && slices.ContainsFunc(s.sched.list,
-		func(in solvers.Instant) bool { return in.Kind == solvers.InstantSite })
 }

@@ -43,7 +43,7 @@ var errAside = errors.New("not side by side")
 // leave ends the run of a lane.
 func (a *lane) leave() {
 	if a.s != nil {
-		a.s.lane, a.s = nil, nil
+		a.s.lane, a.s.quiet, a.s = nil, false, nil
 	}
 }
 
@@ -92,11 +92,11 @@ func (a *lane) watch() (bool, error) {
 	if s.sight.narrow != nil && s.sight.passes(s) {
 		return false, nil
 	}
-	if len(s.guards) == 0 || (!a.clip || s.plain) && s.calm() {
+	if len(s.guards) == 0 || (!a.clip || s.plain) && s.watch.calm() {
 		return true, nil
 	}
 	length := s.trial
-	verdict, err := s.watch()
+	verdict, err := watched(s)
 	if err != nil || verdict == retry {
 		return false, err
 	}
@@ -111,12 +111,12 @@ func (a *lane) watch() (bool, error) {
 func (a *lane) accept(r *lanes.Rows, moves bool) (made bool, err error) {
 	s, located := a.s, a.located
 	s.stats.Steps++
-	if a.tells && s.stiff.method != nil {
-		if s.stiff.reads(&s.spectrum) {
+	if a.tells && s.bounds.stiff.method != nil {
+		if s.bounds.stiff.reads(&s.bounds.spectrum) {
 			a.load()
 		}
-		if s.stiff.look(s.trial, &s.spectrum) {
-			s.warn(solvers.Warning{Kind: solvers.Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+		if s.bounds.stiff.look(s.trial, &s.bounds.spectrum) {
+			s.warn(solvers.Warning{Kind: solvers.Stiff, T: s.t, Instant: -1, Value: s.bounds.stiff.rate})
 		}
 	}
 	limited := moves && r.Timed && a.chosen

@@ -22,9 +22,9 @@ func (m lanesMask) has(lane int) bool { return m>>lane&1 != 0 }
 // strides reports whether plain steps of a run may be made by stride at all.
 func (a *lane) strides() bool {
 	s := a.s
-	return a.filter != nil && a.reader == nil && s.clock.sys == nil && s.sight.signals == nil &&
+	return a.filter != nil && a.reader == nil && s.clock.of == nil && s.sight.signals == nil &&
 		s.sight.narrow == nil && len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders &&
-		s.choice.turns == 0 && s.opts.HMax == 0 && (!a.tells || s.stiff.method == nil)
+		s.choice.turns == 0 && s.opts.HMax == 0 && (!a.tells || s.bounds.stiff.method == nil)
 }
 
 // stride accepts the plain steps of a block that a member of the method has made, and decides about the next ones where
@@ -59,7 +59,7 @@ func (l *Lanes) stride(
 		if !(tr.H >= s.h || next < tr.H) {
 			next = max(next, s.h)
 		}
-		s.h = elem.AtLeast(next, s.least())
+		s.h = elem.AtLeast(next, s.least(s.t))
 		if s.tol.sizes != nil {
 			s.tol.sizes.Passed(tr.T1)
 		}
@@ -121,8 +121,8 @@ func onlyRead(s *Solver, tr *solvers.Step) bool {
 			return false
 		}
 	}
-	since := max(s.lastTime, s.was.t)
-	return len(s.fired)+len(s.was.fired) == 0 || tr.T1-since > float64(closeBy*s.span)
+	since := max(s.lastTime, s.ties.was.t)
+	return len(s.fired)+len(s.ties.was.fired) == 0 || tr.T1-since > float64(closeBy*s.span)
 }
 
 // readEnd does what meet does at the end of the step of a block, where it is only read.
@@ -130,11 +130,11 @@ func (a *lane) readEnd(r *lanes.Rows, block []float64) error {
 	s := a.s
 	q := &s.sched
 	i := q.queue[q.head]
-	s.newGroup()
+	s.opens()
 	q.came[i] = true
 	q.head++
 	s.anchor, s.count, s.changed, s.tiedTo, a.chosen = s.t, 0, false, q.list[i].Fixed, true
-	s.noteRead(s.t, i)
+	s.ties.noteRead(s.t, i)
 	lanes.Gather(s.y, block[r.Y1*lanes.Count:])
 	a.stop = q.next()
 	s.mark = solvers.Mark{Kind: solvers.MarkSite, T: s.t, Guard: -1, Instant: i}
@@ -145,7 +145,7 @@ func (a *lane) readEnd(r *lanes.Rows, block []float64) error {
 // the spectrum, it does not hold the step short, and the present member makes it. Where it is not, nothing is done.
 func (a *lane) onward(bytes int) bool {
 	s := a.s
-	c, by := &s.choice, &s.spectrum
+	c, by := &s.choice, &s.bounds.spectrum
 	h := min(s.h, a.stop-s.t)
 	full := by.share(h)
 	switch {
@@ -153,7 +153,7 @@ func (a *lane) onward(bytes int) bool {
 		return false
 	case s.tol.sizes != nil && s.tol.sizes.Changed:
 		return false
-	case !(by.reach > 0) || s.longest < math.Inf(1) || s.restart || !(s.h > 0) || s.trial.Member != s.member:
+	case !(by.reach > 0) || s.bounds.longest < math.Inf(1) || s.restart || !(s.h > 0) || s.trial.Member != s.member:
 		return false
 	case by.due <= 1 || by.seen != s.stats.Events+s.stats.Switches || !(full <= 1):
 		return false

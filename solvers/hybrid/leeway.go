@@ -70,7 +70,7 @@ func (l *leeway) rejected(s *Solver, bad bool) {
 		s.lane.load()
 	}
 	tr := s.trial
-	stable := s.solves != nil || float64(tr.H*s.spectrum.rho) <= 1
+	stable := s.solves != nil || float64(tr.H*s.bounds.spectrum.rho) <= 1
 	if l.sizes.Rejected(tr.T+tr.H, tr.Y1, stable && !bad) && !bad && s.algebra.solves == nil {
 		s.lane.settle()
 		s.evaluate()

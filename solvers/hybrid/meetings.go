@@ -10,9 +10,20 @@ import (
 // each other.
 const mostMeetings, mostParties = 64, 8
 
-// meetings finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
+// meetings is the part of a Solver that notes what meets at one time and could come apart.
+type meetings struct {
+	*problem
+	*moment
+	*told
+	*vicinity
+	*group
+	sched   *schedule
+	parties []member // of a meeting, the first of each
+}
+
+// look finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
 // moves as one. It notes which meet.
-func (s *Solver) meetings(t float64, y []float64) {
+func (s *meetings) look(t float64, y []float64) {
 	s.knotsAtStart(t, y)
 	n := len(s.wave) + len(s.sites)
 	if s.ends {
@@ -41,7 +52,7 @@ func (s *Solver) meetings(t float64, y []float64) {
 }
 
 // knotsAtStart notes knots and bounds that come at the start of the run: moved, they lie within it or before it.
-func (s *Solver) knotsAtStart(t float64, y []float64) {
+func (s *meetings) knotsAtStart(t float64, y []float64) {
 	if !s.opts.Bends || t > s.sched.times[solvers.InstantStart]+s.eventTol(t, 0) {
 		return
 	}
@@ -53,20 +64,8 @@ func (s *Solver) knotsAtStart(t float64, y []float64) {
 	}
 }
 
-// inGroup calls f with all that is in the group, in its order.
-func (s *Solver) inGroup(f func(m *member)) {
-	for _, list := range [2][]member{s.wave, s.sites} {
-		for i := range list {
-			f(&list[i])
-		}
-	}
-	if s.ends {
-		f(&s.end)
-	}
-}
-
 // joinParty finds the party of m. What a jump made happen has no time of its own.
-func (s *Solver) joinParty(m *member, t float64, y []float64) {
+func (s *meetings) joinParty(m *member, t float64, y []float64) {
 	if m.caused {
 		return
 	}
@@ -85,7 +84,7 @@ func (s *Solver) joinParty(m *member, t float64, y []float64) {
 
 // causesOf returns the causes of two parties. Those of periodic events are the same each time, so that there are not
 // too many.
-func (s *Solver) causesOf(i, j int) [2]solvers.Cause {
+func (s *meetings) causesOf(i, j int) [2]solvers.Cause {
 	i, j = s.endLast(i, j)
 	both := [2]solvers.Cause{s.parties[i].cause(), s.parties[j].cause()}
 	both[0].Nth, both[1].Nth = 0, 0
@@ -93,7 +92,7 @@ func (s *Solver) causesOf(i, j int) [2]solvers.Cause {
 }
 
 // endLast returns two parties, that of the end of the run behind the other.
-func (s *Solver) endLast(i, j int) (first, last int) {
+func (s *meetings) endLast(i, j int) (first, last int) {
 	if s.ends && i == s.end.party {
 		return j, i
 	}
@@ -102,7 +101,7 @@ func (s *Solver) endLast(i, j int) (first, last int) {
 
 // noteMeeting notes that parties i and j meet at (t, y), unless both only read: the order of two observations, or of
 // one and the end, does not matter where both are there.
-func (s *Solver) noteMeeting(i, j int, t float64, y []float64) {
+func (s *meetings) noteMeeting(i, j int, t float64, y []float64) {
 	reads := func(m *member) bool { return m.kind == solvers.MarkSite || m.kind == solvers.MarkFinal }
 	if reads(&s.parties[i]) && reads(&s.parties[j]) {
 		return
@@ -115,12 +114,12 @@ func (s *Solver) noteMeeting(i, j int, t float64, y []float64) {
 }
 
 // noteBend notes that a kink comes at (t, y) with something else.
-func (s *Solver) noteBend(causes [2]solvers.Cause, names [2]string, t float64, y []float64) {
+func (s *meetings) noteBend(causes [2]solvers.Cause, names [2]string, t float64, y []float64) {
 	s.noteIn(&s.stats.Bends, solvers.Meeting{Causes: causes, Names: names}, t, y)
 }
 
 // noteIn adds a meeting to a list.
-func (s *Solver) noteIn(list *[]solvers.Meeting, m solvers.Meeting, t float64, y []float64) {
+func (s *meetings) noteIn(list *[]solvers.Meeting, m solvers.Meeting, t float64, y []float64) {
 	if len(*list) == mostMeetings || slices.ContainsFunc(*list,
 		func(x solvers.Meeting) bool { return x.Causes == m.Causes }) {
 		return
@@ -130,12 +129,12 @@ func (s *Solver) noteIn(list *[]solvers.Meeting, m solvers.Meeting, t float64, y
 }
 
 // namesOf returns the names of two parties.
-func (s *Solver) namesOf(i, j int) [2]string {
+func (s *meetings) namesOf(i, j int) [2]string {
 	i, j = s.endLast(i, j)
 	return [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])}
 }
 
-func (s *Solver) partyName(m *member) string {
+func (s *meetings) partyName(m *member) string {
 	switch m.kind {
 	case solvers.MarkSite:
 		return solvers.Observation

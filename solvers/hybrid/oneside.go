@@ -15,7 +15,7 @@ type modeChange struct {
 }
 
 // noteModeChange notes that m changes the modes, for what is read later at the same time.
-func (s *Solver) noteModeChange(m *member) {
+func (s *ties) noteModeChange(m *member) {
 	if _, ok := s.sys.(solvers.Separator); !ok || m.kind != solvers.MarkMode || m.caused {
 		return
 	}
@@ -27,7 +27,7 @@ func (s *Solver) noteModeChange(m *member) {
 			t.m[1][i] = x
 		}
 	}
-	if !s.same(t.m[0], t.m[1]) {
+	if !same(t.m[0], t.m[1]) {
 		s.modeChanges = append(s.modeChanges, t)
 	}
 	s.sys.Enter(s.d, s.m)
@@ -35,7 +35,7 @@ func (s *Solver) noteModeChange(m *member) {
 
 // turns reports whether mode i may change because the change of modes b comes: it is that of b, or it has no cause of
 // its own at this time, as the condition mod(t, P) < w has none where mod jumps.
-func (s *Solver) turns(b *member, i int) bool {
+func (s *ties) turns(b *member, i int) bool {
 	if b.guard < 0 {
 		return slices.Contains(s.sched.list[b.instant].Modes, i)
 	}
@@ -46,7 +46,7 @@ func (s *Solver) turns(b *member, i int) bool {
 
 // ahead returns the modes that hold shortly after (t, y) along the field with modes m. At t itself a condition that
 // becomes true at its root does not hold yet.
-func (s *Solver) ahead(y, d, m []float64) []float64 {
+func (s *vicinity) ahead(y, d, m []float64) []float64 {
 	f, n := s.rates(y, d, m), make([]float64, s.size.M)
 	eps := float64(4 * s.eventTol(s.t, 0))
 	for i := range s.yi {
@@ -56,7 +56,8 @@ func (s *Solver) ahead(y, d, m []float64) []float64 {
 	return n
 }
 
-func (s *Solver) same(m, n []float64) bool {
+// same reports whether modes are the same to the bit.
+func same(m, n []float64) bool {
 	for i, x := range m {
 		if math.Float64bits(x) != math.Float64bits(n[i]) {
 			return false
@@ -66,7 +67,7 @@ func (s *Solver) same(m, n []float64) bool {
 }
 
 // rates returns the field with modes m. The caller must enter the segment anew afterwards.
-func (s *Solver) rates(y, d, m []float64) []float64 {
+func (s *vicinity) rates(y, d, m []float64) []float64 {
 	k := make([]float64, s.size.N+s.size.Q)
 	s.sys.Enter(d, m)
 	s.sys.Eval(s.t, y, k)
@@ -76,7 +77,7 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 // besideModeChange warns of a change of modes of the group that can move to the other side of what m reads, where
 // rates differ. At the end of the run the rates of the integrals count as well, and modes that are read at any time:
 // what is read behind the change may be largest.
-func (s *Solver) besideModeChange(m *member, what string) {
+func (s *ties) besideModeChange(m *member, what string) {
 	for i := range s.modeChanges {
 		t := &s.modeChanges[i]
 		if !s.apartAt(s.t, t.y, t.d, t.m[0], &t.member, m) { // in other modes mod(t, P) jumps at another time
@@ -100,7 +101,7 @@ func (s *Solver) besideModeChange(m *member, what string) {
 }
 
 // readAnytime reports whether a change of modes is read at any time.
-func (s *Solver) readAnytime(t *modeChange) bool {
+func (s *ties) readAnytime(t *modeChange) bool {
 	return slices.ContainsFunc(s.guards, func(g solvers.Guard) bool {
 		return g.Seen && math.Float64bits(t.m[0][g.Mode]) != math.Float64bits(t.m[1][g.Mode])
 	})
@@ -111,8 +112,9 @@ func (s *Solver) readAnytime(t *modeChange) bool {
 // a later time changes what follows by f_m(By) - f_n(By) per unit of time; moving it to an earlier one by B'(y)
 // (f_m(y) - f_n(y)). The integrals change by the differences of their rates. Where a is the root of a guard, it comes
 // at another time if b comes earlier: that of the root from there on by f_n.
-func (s *Solver) crossModeChange(a, b *member) {
-	if _, ok := s.sys.(solvers.Separator); !ok || a.kind != solvers.MarkFire || a.caused || b.caused || !s.apart(a, b) {
+func (s *ties) crossModeChange(a, b *member) {
+	if _, ok := s.sys.(solvers.Separator); !ok || a.kind != solvers.MarkFire || a.caused || b.caused ||
+		!s.apart(s.dg, a, b) {
 		return
 	}
 	changes := func(i int) bool { return s.turns(b, i) }
@@ -133,7 +135,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 		s.sys.Affect(f, t, y, s.d, yp, dp)
 		return yp, dp
 	}
-	if s.algebra.solves != nil { // rates follow unknowns, and these both the body and the modes
+	if s.algebraic { // rates follow unknowns, and these both the body and the modes
 		if yp, dp := body(s.y, s.t); !alike(yp, s.y) || !alike(dp, s.d) {
 			s.tied(solvers.Warning{Kind: solvers.OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)},
 				a.cause(), b.cause())
@@ -187,7 +189,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 
 // shift returns how much later the root of the guard of a comes where states are others at this time and then follow
 // field f; eps is a short time. It is 0 for what is no root, or grazes.
-func (s *Solver) shift(a *member, y, f []float64, eps float64) float64 {
+func (s *ties) shift(a *member, y, f []float64, eps float64) float64 {
 	if a.guard < 0 {
 		return 0
 	}
@@ -208,7 +210,7 @@ func (s *Solver) shift(a *member, y, f []float64, eps float64) float64 {
 
 // unlike reports whether two sets of rates, of states y and of integrals, differ. Both were evaluated at one point:
 // what differs little may still be all that moves something. Roots are no more certain than the tolerance, though.
-func (s *Solver) unlike(a, b, y []float64) bool {
+func (s *vicinity) unlike(a, b, y []float64) bool {
 	for i, x := range a {
 		size := max(math.Abs(x), math.Abs(b[i]))
 		if i < len(y) {
@@ -230,7 +232,7 @@ func differ(r, l, size float64) bool {
 // touches reports whether guard i, which is at its threshold, is on the same side of it a time eps before and behind,
 // with the field f, and leaves it like the square of time. What leaves it in proportion is made of conditions that
 // change together, of which junctions tell.
-func (s *Solver) touches(i int, eps float64, f []float64) bool {
+func (s *vicinity) touches(i int, eps float64, f []float64) bool {
 	at := func(way float64) float64 {
 		for n := range s.yi {
 			s.yi[n] = math.FMA(way, f[n], s.y[n])
@@ -244,7 +246,7 @@ func (s *Solver) touches(i int, eps float64, f []float64) bool {
 
 // lingers reports whether guard i, which is at its threshold, leaves it like the square of time, or a higher power: a
 // small rate may then take it to the other side first.
-func (s *Solver) lingers(i int, eps float64, f []float64) bool {
+func (s *vicinity) lingers(i int, eps float64, f []float64) bool {
 	at := func(way float64) float64 {
 		for n := range s.yi {
 			s.yi[n] = math.FMA(way, f[n], s.y[n])
@@ -259,7 +261,7 @@ func (s *Solver) lingers(i int, eps float64, f []float64) bool {
 
 // allows reports whether the condition of an event, or of what is read at any time, holds in one of two modes and not
 // in the other. What holds from the start on is no event.
-func (s *Solver) allows(modes [2][]float64) bool {
+func (s *vicinity) allows(modes [2][]float64) bool {
 	truth := make([]bool, len(s.guards))
 	s.sys.Enter(s.d, modes[0])
 	s.sys.GuardValues(s.t, s.y, s.mid.Rho, truth)
@@ -275,7 +277,7 @@ func (s *Solver) allows(modes [2][]float64) bool {
 }
 
 // chooseBeside writes to m the modes at states and discretes a little to one side of the present ones.
-func (s *Solver) chooseBeside(way float64, m []float64) {
+func (s *vicinity) chooseBeside(way float64, m []float64) {
 	n := 0.0
 	d := s.aside(way, make([]float64, len(s.d)), s.d, &n)
 	s.sys.Enter(d, s.m)
@@ -286,7 +288,7 @@ func (s *Solver) chooseBeside(way float64, m []float64) {
 // bends reports whether rates that are the same in two modes at the present state change differently on both sides of
 // it, the one that each is of: they have a kink there, as those of max have. Its part in them is in proportion to how
 // far the state moves.
-func (s *Solver) bends(modes [2][]float64) bool {
+func (s *vicinity) bends(modes [2][]float64) bool {
 	here := s.rates(s.y, s.d, modes[0])[:s.size.N]
 	d := make([]float64, s.size.D)
 	var kink [2][]float64 // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
@@ -310,7 +312,7 @@ func (s *Solver) bends(modes [2][]float64) bool {
 
 // aside writes to to numbers a little to one side of x, each by another part of its size. n goes on from one array to
 // the next.
-func (s *Solver) aside(way float64, to, x []float64, n *float64) []float64 {
+func (s *vicinity) aside(way float64, to, x []float64, n *float64) []float64 {
 	for i, v := range x {
 		*n += math.Phi // of its multiples, no two are equally far above whole numbers
 		size := math.Abs(v)
@@ -320,125 +322,4 @@ func (s *Solver) aside(way float64, to, x []float64, n *float64) []float64 {
 		to[i] = math.FMA(float64(way*0x1p-14*(0.5+*n-math.Floor(*n))), size, v)
 	}
 	return to
-}
-
-// edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
-// side an event fires that does not fire on the other, or the run begins in another mode. Behind the events of the
-// start it asks anew of those that stood there before: they may leave for the other side then.
-func (s *Solver) edge(behind bool) {
-	sep, ok := s.sys.(solvers.Separator)
-	if !ok || !(s.span > 0) || behind && len(s.edges) == 0 {
-		return
-	}
-	if !behind {
-		s.edges = s.edges[:0]
-		s.atStart()
-	}
-	f := s.trial.K[:s.size.N+s.size.Q] // not in use yet
-	s.sys.Eval(s.t, s.y, f)
-	eps := float64(0x1p-20 * s.span)
-	along := func(way float64) (t float64, y []float64) {
-		for n := range s.yi {
-			s.yi[n] = math.FMA(float64(way*eps), f[n], s.y[n])
-		}
-		return s.t + float64(way*eps), s.yi
-	}
-	t, y := along(1)
-	s.sys.GuardValues(t, y, s.rhoP, s.truthP)
-	stands := func(i int) (rate float64, ok bool) {
-		rate = (s.rhoP[i] - s.rho[i]) / eps
-		since := s.t - s.sched.times[solvers.InstantStart] + s.eventTol(s.t, 0)
-		return rate, math.Abs(s.rho[i]) <= float64(math.Abs(rate)*since)
-	}
-	rooted := make([]bool, s.size.M)
-	for i := range s.guards {
-		g := &s.guards[i]
-		if _, ok := stands(i); ok && g.Event < 0 && !g.Watch && !g.Kink {
-			rooted[g.Mode] = true
-		}
-	}
-	for i := range s.guards {
-		g := &s.guards[i]
-		rate, ok := stands(i)
-		// What rests there is for the System to find. Rates of algebraic unknowns are not known.
-		rests := s.rho[i] == 0 && rate == 0
-		if known := slices.Index(s.edges, i); behind && known < 0 {
-			continue
-		} else if !behind && (ok || rests) {
-			s.edges = append(s.edges, i)
-		}
-		if g.Watch || !ok || rests && !g.Unknowns {
-			continue
-		}
-		start := solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)}
-		apart := func() bool { return sep.Apart(s.t, s.y, s.d, solvers.Cause{Guard: i}, start) }
-		bends := func() {
-			if s.opts.Bends && apart() {
-				s.noteBend([2]solvers.Cause{{Guard: i}, start}, [2]string{s.guardName(i), solvers.Start}, s.t, s.y)
-			}
-		}
-		switch {
-		case g.Kink:
-			bends()
-			continue
-		case g.Event < 0:
-			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
-			for k, way := range []float64{-1, 1} {
-				if rests { // nothing but another start takes it to either side
-					s.chooseBeside(way, modes[k])
-				} else {
-					t, y := along(way)
-					s.sys.Choose(t, y, nil, modes[k])
-				}
-				for j := range s.m {
-					if j != g.Mode && rooted[j] { // those with a threshold of their own here are those of the start
-						modes[k][j] = s.m[j]
-					}
-				}
-			}
-			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes; here it is on the other
-				modes[0][g.Mode] = s.m[g.Mode]
-			}
-			if s.same(modes[0], modes[1]) && !g.Piece && s.touches(i, eps, f) { // moved, it is over for a while
-				modes[0][g.Mode] = 1 - modes[0][g.Mode]
-			}
-			if !behind && !rests && !s.same(s.m, modes[1]) {
-				s.readAtEdge(i, modes[1])
-			}
-			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
-			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) && !s.allows(modes) {
-				bends()
-				continue
-			}
-		case !g.Crossing && rate < 0 && !s.lingers(i, eps, f): // it leaves its threshold for the side where it waits
-			continue
-		}
-		s.sys.Enter(s.d, s.m)
-		if apart() {
-			s.tied(solvers.Warning{Kind: solvers.Edge, T: s.t, Name: s.guardName(i)}, solvers.Cause{Guard: i}, start)
-			s.edges = slices.DeleteFunc(s.edges, func(k int) bool { return k == i })
-		}
-	}
-	s.sys.Enter(s.d, s.m)
-}
-
-// readAtEdge warns of what is read at the start at times of its own, where guard i stands on its threshold and other
-// rates, those in modes m, follow at once: so it is with them that moves what is read later.
-func (s *Solver) readAtEdge(i int, m []float64) {
-	start := s.sched.times[solvers.InstantStart]
-	for k := range s.sched.list {
-		in := &s.sched.list[k]
-		if in.Kind != solvers.InstantSite || in.Fixed || math.Abs(s.sched.times[k]-start) > s.eventTol(start, 0) {
-			continue
-		}
-		now, then := s.rates(s.y, s.d, s.m)[:s.size.N], s.rates(s.y, s.d, m)[:s.size.N]
-		s.sys.Enter(s.d, s.m)
-		if !s.unlike(now, then, s.y) {
-			return
-		}
-		if s.apart(&member{guard: -1, instant: k}, &member{guard: -1, instant: int(solvers.InstantStart)}) {
-			w := solvers.Warning{Kind: solvers.OneSided, T: s.t, Name: s.guardName(i), Other: solvers.Observation}
-			s.tied(w, solvers.Cause{Guard: i}, solvers.Cause{Guard: -1, Instant: k})
-		}
-	}
 }

@@ -91,7 +91,7 @@ func (v *sight) passes(s *Solver) bool {
 	end, part, sure := p.narrow.Look(&p.path, v.times)
 	h := end - tr.T
 	switch {
-	case !sure, end < tr.T1 && h < s.least():
+	case !sure, end < tr.T1 && h < s.least(s.t):
 		s.warn(solvers.Warning{Kind: solvers.Unresolved, T: tr.T, Name: part, Instant: -1})
 		return false
 	case !(end < tr.T1):

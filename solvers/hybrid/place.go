@@ -19,8 +19,8 @@ func (s *Solver) place(trial *solvers.Step) solvers.Place {
 	if trial != nil {
 		p.H = trial.H
 	}
-	if s.stiff.found {
-		p.Stiff = s.stiff.rate
+	if s.bounds.stiff.found {
+		p.Stiff = s.bounds.stiff.rate
 	}
 	if s.stats.Steps+s.stats.Rejected == 0 && trial == nil {
 		return p

@@ -342,3 +342,9 @@ func sitesInside(o *solvers.Options, list []solvers.Instant, members []solvers.I
 	}
 	return n > manySites
 }
+
+// readsInside reports whether something is read within steps.
+func (q *schedule) readsInside() bool {
+	return q.inside && slices.ContainsFunc(q.list,
+		func(in solvers.Instant) bool { return in.Kind == solvers.InstantSite })
+}

@@ -12,6 +12,7 @@ import (
 // of the stages and know nothing of it.
 type sight struct {
 	lagged  solvers.Lagged  // the system, where it reads the past; otherwise nil
+	remakes bool            // some steps are to be made again; see remade
 	turned  bool            // a condition changed at the end of the last step as a jump came back
 	signals solvers.Signals // nil for none
 	nodes   []float64       // fractions of a step, ascending, from 0 to 1
@@ -81,7 +82,7 @@ func (s *Solver) shorten(tr *solvers.Step) bool {
 		s.warn(solvers.Warning{Kind: solvers.Unseen, T: end, Instant: -1})
 		s.sight.warned = true
 		return false
-	case end-tr.T < s.least():
+	case end-tr.T < s.least(s.t):
 		return false
 	}
 	tr.T1, tr.H = end, end-tr.T

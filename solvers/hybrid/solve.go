@@ -2,9 +2,10 @@
 // passes what happens on to a solvers.Sink. Lanes makes runs of one system side by side.
 //
 // A run is a loop of trial steps (solve.go, trial.go), whose lengths controllers (controller.go), stability
-// (spectral.go) and the schedule of explicit times (schedule.go) choose. Roots of guards are looked for within each
-// step (guards.go, between.go, enclose.go, locate.go), and what comes at one time is a group (group.go). What is told
-// of groups whose order matters is in tie.go, oneside.go, junction.go and meetings.go.
+// (spectral.go) and the schedule of explicit times (schedule.go) choose. What guards wait for is in guards.go; they are
+// watched within each step (watch.go, uneventful.go, with package roots), which ends where the first of them fires
+// (locate.go). What comes at one time is a group (group.go). What is told of groups whose order matters is in tie.go,
+// oneside.go, edges.go, junction.go and meetings.go.
 package hybrid
 
 import (
@@ -12,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/simd"
@@ -22,43 +22,43 @@ import (
 
 // Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a
 // second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
+//
+// What a run is made of are parts, each a type with its own methods. They share what they know by pointers to the data
+// of each other, never to the Solver: the loop, which is the Solver's, is what asks them in turn.
 type Solver struct {
-	sys   solvers.System
-	sight sight
-	opts  solvers.Options
-	tol   leeway
-	size  solvers.Size
-
-	guards []solvers.Guard
-	events []solvers.Event
-	sched  schedule
-
-	makers
+	problem
 	moment
-	trials
-	loan
-	bounds
 	told
+	firings
+	stepper
+	readings
+	armed
+	group
 
-	lane      *lane // where the run is made beside others; nil for one that is made alone
-	algebra   algebra
+	sight     sight
+	tol       leeway
+	bounds    bounds
+	sched     schedule
 	choice    choice
 	integrals quadratures
 	clock     clock
 	traces    sizes.Traces
-	guardState
-	groupState
+
+	watch     watcher
+	near      vicinity
+	ties      ties
+	edges     edges
+	meets     meetings
+	junctions junctions
 }
 
-// makers are the part of a Solver that makes steps, and says how long they are.
-type makers struct {
-	method  solvers.Method
-	solves  solvers.Implicit     // the present member of the method, where its steps solve equations; otherwise nil
-	ctl     Controller           // nil in fixed-step mode
-	members []solvers.Info       // of the method's members
-	member  int                  // that makes the steps now
-	info    solvers.Info         // of it
-	worked  solvers.ImplicitWork // before this run
+// problem is what a Solver solves, and how.
+type problem struct {
+	sys    solvers.System
+	opts   solvers.Options
+	size   solvers.Size
+	guards []solvers.Guard
+	events []solvers.Event
 }
 
 // moment is the present of a run: the time, the step to try, discretes, modes. The state is trial.Y0.
@@ -77,24 +77,6 @@ type moment struct {
 	tiedTo  bool // the present time is that of a fixed instant
 }
 
-// trials are the steps of a Solver, and what is made of them.
-type trials struct {
-	trial, kept, spare *solvers.Step
-	inner              []int     // sites within the trial step
-	err                []float64 // [N+Q]
-	work               []float64 // [2N+Q]
-}
-
-// loan is what the sink lends a Solver.
-type loan struct {
-	lender    solvers.Lender // nil for none
-	lent      bool           // trial.K and trial.Y1 are the lender's
-	own, ownY []float64      // the solver's own trial.K and trial.Y1 meanwhile
-	away      bool           // trial.Y0 is the lender's
-	home      []float64      // the solver's own trial.Y0 meanwhile
-	slopeAway []float64      // f(t, y) in memory of the lender; nil: in trial.K
-}
-
 // bounds are what stability allows steps.
 type bounds struct {
 	stiff    stiffness
@@ -102,76 +84,62 @@ type bounds struct {
 	longest  float64 // stable step
 }
 
-// told is what a run says: to the sink, in its statistics, and of what fired.
+// reset forgets the run before.
+func (b *bounds) reset() {
+	b.stiff.reset()
+	b.spectrum.reset()
+	b.longest = math.Inf(1)
+}
+
+// told is what a run says: to the sink and in its statistics.
 type told struct {
-	sink      solvers.Sink
-	mark      solvers.Mark
-	stats     solvers.Stats
-	base      []int // first history of an event's elements; those of mode guards follow
-	hist      []history
-	lastFired solvers.Firing // its Event is -1 before the first one
-	lastTime  float64
+	sink  solvers.Sink
+	mark  solvers.Mark
+	stats solvers.Stats
+	quiet bool // nobody asks for warnings
 }
 
 // NewSolver returns a solver of sys. With opts.Fixed zero, the method must have an error estimate and ctl must not be
 // nil.
 func NewSolver(sys solvers.System, method solvers.Method, ctl Controller, opts solvers.Options) *Solver {
-	members := solvers.Members(method)
-	z, info := sys.Size(), members[0].Info()
+	z := sys.Size()
 	s := &Solver{
-		sys: sys, opts: withDefaults(opts), size: z, guards: sys.Guards(), events: sys.Events(),
-		makers: makers{method: method, ctl: ctl, info: info},
-		moment: moment{d: make([]float64, z.D), m: make([]float64, z.M)},
-		trials: trials{
-			trial: solvers.NewStep(info, z), err: make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
-		},
+		problem: problem{sys: sys, opts: withDefaults(opts), size: z, guards: sys.Guards(), events: sys.Events()},
+		moment:  moment{d: make([]float64, z.D), m: make([]float64, z.M)},
 	}
-	for _, m := range members {
-		s.members = append(s.members, m.Info())
-	}
-	s.stats.Made = make([]int, len(members))
-	if c, ok := sys.(solvers.Clock); ok && len(s.guards) > 0 && c.Clocks() > 0 {
-		s.clock.sys = c
-	}
+	s.stepper = newStepper(&s.problem, &s.moment, &s.told, method, ctl)
+	s.y = s.trial.Y0
+	s.stats.Made = make([]int, len(s.members))
 	s.sight = newSight(sys, s.members)
 	s.sight.lagged, _ = sys.(solvers.Lagged)
-	s.y = s.trial.Y0
+	s.sight.remakes = s.sight.narrow != nil || s.sight.lagged != nil
 	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
 	s.choice = newChoice(sys, method, &s.tol.Tolerance, s.opts.Explicit)
 	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness
-		s.stiff.method = s.choice.wide(0)
+		s.bounds.stiff.method = s.choice.wide(0)
 	}
-	s.spectrum = newSpectrum(sys, s.choice.wide(0), &s.opts, &s.tol.Tolerance, z)
+	s.bounds.spectrum = newSpectrum(sys, s.choice.wide(0), &s.opts, &s.tol.Tolerance, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
 	s.sched.inside = sitesInside(&s.opts, s.sched.list, s.members)
-	n := 0
-	for _, e := range s.events {
-		s.base = append(s.base, n)
-		n += e.Elems
+	s.firings = newFirings(&s.problem)
+	s.readings = newReadings(len(s.guards))
+	s.clock = newClock(s)
+	s.armed = newArmed(s)
+	s.group = newGroup(s)
+	s.near = vicinity{&s.problem, &s.moment, &s.trials, &s.readings, &s.sched, &s.tol}
+	s.watch.wire(s)
+	s.meets = meetings{
+		problem: &s.problem, moment: &s.moment, told: &s.told, vicinity: &s.near, group: &s.group, sched: &s.sched,
 	}
-	s.hist = make([]history, n+len(s.guards))
-	s.guardState = newGuardState(s.guards, s.members, z)
-	if len(s.guards) > 0 {
-		s.boxes = newEnclosures(sys, s.members)
+	s.junctions = junctions{
+		problem: &s.problem, moment: &s.moment, told: &s.told, stepper: &s.stepper, group: &s.group, sched: &s.sched,
 	}
-	s.groupState = newGroupState(z)
-	s.slots = make([]int, len(s.events))
-	for e := range s.events {
-		s.transient = s.transient || s.events[e].Transient
-		s.varies = s.varies || s.events[e].Varies
-		if s.events[e].Slots > 0 {
-			if s.triggered == nil {
-				s.triggered = make([]int, len(s.sched.list))
-			}
-			s.slots[e] = slices.IndexFunc(s.sched.list, func(in solvers.Instant) bool {
-				return in.Pending && in.Event == s.events[e].Then
-			})
-		}
-	}
-	if s.varies {
-		s.priorities = make([]float64, n)
+	s.ties = newTies(s)
+	s.edges = edges{
+		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
+		vicinity: &s.near, sched: &s.sched, ties: &s.ties, meets: &s.meets,
 	}
 	return s
 }
@@ -218,17 +186,6 @@ func conclude(s *Solver, well bool) {
 	}
 }
 
-// everFired tells of each event whether it fired.
-func (s *Solver) everFired() []bool {
-	list := make([]bool, len(s.events))
-	for e := range s.events {
-		for k := range s.events[e].Elems {
-			list[e] = list[e] || s.historyAt(solvers.Firing{Event: e, Elem: k}).count > 0
-		}
-	}
-	return list
-}
-
 // implicitWork returns what the implicit members of the method did so far, in all runs.
 func (s *Solver) implicitWork() (w solvers.ImplicitWork) {
 	for _, m := range s.choice.members {
@@ -256,26 +213,24 @@ func (s *Solver) reset() {
 	s.stats = solvers.Stats{Warnings: s.stats.Warnings[:0], Made: s.stats.Made}
 	clear(s.stats.Made)
 	s.worked = s.implicitWork()
-	s.recall()
-	clear(s.hist)
+	s.y = s.loan.recall(s.trial, s.y)
 	clear(s.d)
 	clear(s.m)
 	clear(s.err)
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
-	s.lastFired, s.lastTime, s.cut = solvers.Firing{Event: -1}, 0, 0
+	s.forget()
+	s.cut = 0
 	s.inner = s.inner[:0]
-	s.clock.unknown, s.clock.near, s.clock.past, s.clock.vain = true, math.Inf(1), math.Inf(-1), history{}
+	s.clock.begin()
 	s.sight.warned, s.sight.until, s.sight.near = false, math.Inf(-1), 0
 	s.starting = s.starting[:0]
-	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], s.lastSite[:0]
-	s.stiff.reset()
+	s.fired, s.ties.was.fired, s.ties.lastSite = s.fired[:0], s.ties.was.fired[:0], s.ties.lastSite[:0]
+	s.bounds.reset()
 	s.integrals.reset()
 	if s.tol.sizes != nil {
 		s.tol.sizes.Reset()
 	}
 	s.traces.Reset(s.size.N)
-	s.spectrum.reset()
-	s.longest = math.Inf(1)
 	s.choice.reset()
 	s.use(0)
 	if s.ctl != nil {
@@ -300,6 +255,7 @@ func (s *Solver) begin() error {
 	if err := s.algebra.ready(s.sys, s.size); err != nil {
 		return err
 	}
+	s.ties.algebraic = s.algebra.solves != nil
 	s.sys.InstantTimes(s.d, s.sched.times)
 	s.t = s.sched.times[0]
 	if !simd.Finite(s.sched.times[:1]) {
@@ -409,20 +365,12 @@ func (s *Solver) emit(y, d, m []float64) error {
 	return s.sink.Mark(&s.mark)
 }
 
-// lastEvent returns the name of the event that fired last; "" for none.
-func (s *Solver) lastEvent() string {
-	if s.lastFired.Event < 0 {
-		return ""
-	}
-	return s.events[s.lastFired.Event].ElemName(s.lastFired.Elem)
-}
-
 // warns reports whether anybody asks for warnings. Of runs side by side nobody does, unless LaneUse.Tell is set, and
 // what only warnings tell is not looked for there.
-func (s *Solver) warns() bool { return s.lane == nil || s.lane.tells }
+func (s *told) warns() bool { return !s.quiet }
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
-func (s *Solver) warn(w solvers.Warning) {
+func (s *told) warn(w solvers.Warning) {
 	switch w.Kind {
 	case solvers.Tie, solvers.OneSided, solvers.Together, solvers.Past, solvers.Hidden, solvers.Disputed, solvers.Drift,
 		solvers.Brink, solvers.NearMiss, solvers.Unseen, solvers.Unresolved,
@@ -484,7 +432,7 @@ func (s *Solver) standing() {
 }
 
 // eventTol returns the distance in time within which events are simultaneous at t, after a step of length h.
-func (s *Solver) eventTol(t, h float64) float64 {
+func (s *problem) eventTol(t, h float64) float64 {
 	if s.opts.EventTol > 0 {
 		return s.opts.EventTol
 	}
@@ -497,7 +445,7 @@ func (s *Solver) step() error {
 		return &solvers.TooManyStepsError{Place: s.place(nil), Max: s.opts.MaxSteps, Matrix: s.choice.refused}
 	}
 	if s.restart || s.h == 0 {
-		s.settleSlope()
+		s.settleSlope(s.trial, s.fresh)
 		if err := s.first(); err != nil {
 			return err
 		}
@@ -509,13 +457,13 @@ func (s *Solver) step() error {
 		s.climb()
 	}
 	tr, stop := s.trial, s.sched.next()
-	if s.clock.sys != nil {
+	if s.clock.of != nil {
 		var err error
-		if stop, err = s.stop(stop); err != nil {
+		if stop, err = s.clock.stop(stop); err != nil {
 			return err
 		}
 	}
-	if s.spectrum.reach > 0 {
+	if s.bounds.spectrum.reach > 0 {
 		if err := s.stay(stop); err != nil {
 			return err
 		}
@@ -529,7 +477,7 @@ func (s *Solver) step() error {
 	}
 	s.ready(tr)
 	if s.lender != nil && !s.lent {
-		s.borrow(tr)
+		s.borrow(tr, s.size.N+s.size.Q, s.fresh)
 	}
 	tr.Again = s.again
 	s.method.Step(s.sys, tr, s.fresh)
@@ -539,12 +487,12 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok, remade(s, tr):
+	case !ok, s.sight.remakes && remade(s, tr):
 		return nil
 	}
 	located := false
 	if len(s.guards) > 0 {
-		switch verdict, err := s.watch(); {
+		switch verdict, err := watched(s); {
 		case err != nil:
 			return err
 		case verdict == retry:
@@ -556,20 +504,20 @@ func (s *Solver) step() error {
 	}
 	s.stats.Steps++
 	if s.opts.Fixed > 0 {
-		if s.spectrum.tooLong(s.trial.H) {
-			s.warn(solvers.Warning{Kind: solvers.Unstable, T: s.t, Instant: -1, Value: s.spectrum.rho})
+		if s.bounds.spectrum.tooLong(s.trial.H) {
+			s.warn(solvers.Warning{Kind: solvers.Unstable, T: s.t, Instant: -1, Value: s.bounds.spectrum.rho})
 		}
-	} else if s.stiff.look(s.trial, &s.spectrum) {
-		s.warn(solvers.Warning{Kind: solvers.Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+	} else if s.bounds.stiff.look(s.trial, &s.bounds.spectrum) {
+		s.warn(solvers.Warning{Kind: solvers.Stiff, T: s.t, Instant: -1, Value: s.bounds.stiff.rate})
 	}
-	if len(s.flips) > 0 {
-		s.inStep()
+	if len(s.watch.flips) > 0 {
+		s.junctions.inStep(s.watch.flips)
+		s.watch.flips = s.watch.flips[:0]
 	}
 	if located || clipped {
 		s.within(true)
 		return s.meet(true)
 	}
-	s.within(false)
 	return passes(s)
 }
 
@@ -591,7 +539,7 @@ func (s *Solver) within(happens bool) {
 func (s *Solver) read(tr *solvers.Step) error {
 	for _, i := range s.inner {
 		at := s.sched.times[i]
-		s.noteRead(at, i)
+		s.ties.noteRead(at, i)
 		theta := min(max((at-tr.T)/tr.H, 0), 1)
 		s.interpolate(tr, theta)
 		s.mark = solvers.Mark{Kind: solvers.MarkSite, T: at, Guard: -1, Instant: i, Inside: true, Theta: theta}
@@ -642,7 +590,7 @@ func (s *Solver) accept(e solvers.End) error {
 	}
 	s.sight.turned = broke == solvers.BrokeConditions
 	s.fresh = f != nil
-	s.advance(tr, f)
+	s.y = s.advance(tr, f)
 	s.tiedTo = e.Kind == solvers.EndClip && s.sched.list[e.Index].Fixed
 	return nil
 }

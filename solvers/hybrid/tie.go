@@ -8,14 +8,52 @@ import (
 	"odes.dev/odes/solvers/roots"
 )
 
+// ties is the part of a Solver that tells of what comes at one time, or nearly, and might come in another order. It
+// changes nothing of the run.
+type ties struct {
+	*problem
+	*moment
+	*trials
+	*told
+	*readings
+	*armed
+	*firings
+	*vicinity
+	*group
+	sched     *schedule
+	algebraic bool // there are algebraic equations
+
+	was         before
+	modeChanges []modeChange
+	almost      []int   // guards that were about to fire
+	lastRead    float64 // when an observation was last read
+	lastSite    []int   // the instants of those at that time
+	alt, altD   [2][]float64
+}
+
+func newTies(s *Solver) ties {
+	t, z := ties{
+		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
+		armed: &s.armed, firings: &s.firings, vicinity: &s.near, group: &s.group, sched: &s.sched,
+	}, s.size
+	t.was.y, t.was.d, t.was.m = make([]float64, z.N), make([]float64, z.D), make([]float64, z.M)
+	for k := range t.alt {
+		t.alt[k], t.altD[k] = make([]float64, z.N), make([]float64, z.D)
+	}
+	return t
+}
+
+// opens begins a group.
+func (s *ties) opens() { s.modeChanges, s.almost = s.modeChanges[:0], s.almost[:0] }
+
 // tie warns when a and b, next to each other at one time, give different results in the other order, or results that
 // change at different rates to either side. Two events that their priorities order, and that cannot come apart, are
 // no tie.
-func (s *Solver) tie(a, b *member) {
+func (s *ties) tie(a, b *member) {
 	if a.kind != solvers.MarkFire || b.kind != solvers.MarkFire || b.caused {
 		return
 	}
-	apart := s.apart(a, b)
+	apart := s.apart(s.dg, a, b)
 	if a.priority != b.priority && !apart {
 		return
 	}
@@ -35,7 +73,7 @@ func (s *Solver) tie(a, b *member) {
 
 // besideNext warns of what member i of the wave may change places with: what came just before, if it is of the first
 // round, and what comes next.
-func (s *Solver) besideNext(i, round int) {
+func (s *ties) besideNext(i, round int) {
 	m := &s.wave[i]
 	if round == 0 {
 		s.justAfter(m)
@@ -54,8 +92,9 @@ func (s *Solver) besideNext(i, round int) {
 	}
 }
 
-// besideGroup warns of what the events of the group may change places with.
-func (s *Solver) besideGroup(stopped bool) {
+// besideGroup warns of what the events of the group may change places with. It reports whether these come so soon
+// behind the start that what stood at its threshold there may meet it now.
+func (s *ties) besideGroup(stopped bool) (near bool) {
 	if s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
 		s.justRead()
 		s.prevented()
@@ -68,23 +107,21 @@ func (s *Solver) besideGroup(stopped bool) {
 	s.besideStart(stopped)
 	s.besideLast(stopped)
 	// roots may lie a little behind
-	if s.changed && s.t-s.sched.times[solvers.InstantStart] <= float64(0x1p-40*s.span) {
-		s.edge(true)
-	}
+	return s.changed && s.t-s.sched.times[solvers.InstantStart] <= float64(0x1p-40*s.span)
 }
 
 // tied warns of a and b, and notes them.
-func (s *Solver) tied(w solvers.Warning, a, b solvers.Cause) { s.tiedIn(s.m, w, a, b) }
+func (s *ties) tied(w solvers.Warning, a, b solvers.Cause) { s.tiedIn(s.m, w, a, b) }
 
 // tiedIn is tied for causes whose times are those of the modes m.
-func (s *Solver) tiedIn(m []float64, w solvers.Warning, a, b solvers.Cause) {
+func (s *ties) tiedIn(m []float64, w solvers.Warning, a, b solvers.Cause) {
 	w.Instant = -1
 	s.warn(w)
 	s.noteTie(m, w, a, b)
 }
 
 // noteTie notes that a and b come at one time.
-func (s *Solver) noteTie(m []float64, w solvers.Warning, a, b solvers.Cause) {
+func (s *ties) noteTie(m []float64, w solvers.Warning, a, b solvers.Cause) {
 	a.Nth, b.Nth = 0, 0 // so that there are not too many
 	both, soon := [2]solvers.Cause{a, b}, w.Value != 0
 	if i := slices.IndexFunc(s.stats.Ties, func(t solvers.Meeting) bool { return t.Causes == both }); i >= 0 {
@@ -96,15 +133,15 @@ func (s *Solver) noteTie(m []float64, w solvers.Warning, a, b solvers.Cause) {
 	})
 }
 
-// apart reports whether a and b can come at different times.
-func (s *Solver) apart(a, b *member) bool {
+// apart reports whether a and b can come at different times, where discretes before them are d.
+func (s *vicinity) apart(d []float64, a, b *member) bool {
 	if a.instant >= 0 && b.kind == solvers.MarkStart && s.sched.list[a.instant].Fixed &&
 		s.sched.list[b.instant].Fixed &&
 		a.at == s.sched.times[b.instant] { // as most first doses
 		return false
 	}
 	if sep, ok := s.sys.(solvers.Separator); ok {
-		return sep.Apart(s.t, s.y, s.dg, a.cause(), b.cause())
+		return sep.Apart(s.t, s.y, d, a.cause(), b.cause())
 	}
 	return a.instant < 0 || b.instant < 0 || !s.sched.list[a.instant].Fixed || !s.sched.list[b.instant].Fixed
 }
@@ -117,7 +154,7 @@ func (m *member) cause() solvers.Cause {
 }
 
 // beside warns of events of the group that changed something and can move to the other side of what m reads.
-func (s *Solver) beside(m *member, what string) {
+func (s *ties) beside(m *member, what string) {
 	if w := &s.was; w.jumped {
 		all := beside{s: s, fired: w.fired, to: m.cause()}
 		for i := range w.fired {
@@ -137,7 +174,7 @@ func (s *Solver) beside(m *member, what string) {
 	for i := range s.fired {
 		e := &s.fired[i]
 		read := what == solvers.Finish && s.isRead(e)
-		if (read || changed && !s.silent(e)) && s.apart(e, m) && (read || len(s.fired) == 1 || s.alters(e)) {
+		if (read || changed && !s.silent(e)) && s.apart(s.dg, e, m) && (read || len(s.fired) == 1 || s.alters(e)) {
 			all.meets(i, solvers.Warning{T: s.t, Other: what})
 		}
 	}
@@ -145,7 +182,7 @@ func (s *Solver) beside(m *member, what string) {
 
 // beside is what meets something that is read, or a bound of the run: events that fired.
 type beside struct {
-	s     *Solver
+	s     *ties
 	fired []member
 	to    solvers.Cause
 	n     int   // of them
@@ -169,7 +206,7 @@ func (b *beside) meets(i int, w solvers.Warning) {
 }
 
 // alters reports whether the body of e changes what was before the group; that of a consequence counts in any case.
-func (s *Solver) alters(e *member) bool {
+func (s *ties) alters(e *member) bool {
 	if e.caused {
 		return true
 	}
@@ -184,7 +221,7 @@ func (s *Solver) alters(e *member) bool {
 
 // besideStart warns of events of the group whose times can come to lie before the start, where they do not happen, if
 // that changes something. Conditions that hold at the start have no such time, nor has what a body sets.
-func (s *Solver) besideStart(stopped bool) {
+func (s *ties) besideStart(stopped bool) {
 	since := s.t - s.sched.times[solvers.InstantStart]
 	if !(s.span > 0) || since > float64(closeBy*s.span) {
 		return
@@ -195,7 +232,7 @@ func (s *Solver) besideStart(stopped bool) {
 	for i := range s.fired {
 		e := &s.fired[i]
 		if e.guard >= 0 || s.sched.set[e.instant] > 0 || s.sched.list[e.instant].Pending || s.silent(e) ||
-			!s.apart(e, &start) || !changed && !s.isRead(e) && !s.undoes(e) {
+			!s.apart(s.dg, e, &start) || !changed && !s.isRead(e) && !s.undoes(e) {
 			continue
 		}
 		all.meets(i, solvers.Warning{T: s.t, Other: solvers.Start, Value: since})
@@ -204,7 +241,7 @@ func (s *Solver) besideStart(stopped bool) {
 
 // besideLast warns of periodic events of the group whose times can come to lie behind the last one that they may have,
 // where they do not happen, if that changes something.
-func (s *Solver) besideLast(stopped bool) {
+func (s *ties) besideLast(stopped bool) {
 	if len(s.fired) == 0 {
 		return
 	}
@@ -216,7 +253,7 @@ func (s *Solver) besideLast(stopped bool) {
 		}
 		last := member{instant: s.sched.list[e.instant].To, guard: -1}
 		early := s.sched.times[last.instant] - s.t
-		if early > float64(closeBy*s.span) || !s.apart(e, &last) || !changed && !s.isRead(e) {
+		if early > float64(closeBy*s.span) || !s.apart(s.dg, e, &last) || !changed && !s.isRead(e) {
 			continue
 		}
 		all := beside{s: s, fired: s.fired, to: last.cause()}
@@ -226,7 +263,7 @@ func (s *Solver) besideLast(stopped bool) {
 
 // undoes reports whether the body B of e, which changes nothing of the state y before the group, would take back what
 // the field f does until a later time: whether B'(y) f(y) and f(y) differ.
-func (s *Solver) undoes(e *member) bool {
+func (s *ties) undoes(e *member) bool {
 	f := solvers.Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
 	eps := float64(0x1p-20 * s.span)
 	rate := s.rates(s.yg, s.dg, s.mg)
@@ -245,12 +282,12 @@ func (s *Solver) undoes(e *member) bool {
 }
 
 // silent reports whether nothing that is read at its time depends on whether m has happened.
-func (s *Solver) silent(m *member) bool {
+func (s *problem) silent(m *member) bool {
 	return m.kind == solvers.MarkFire && s.events[m.firing.Event].Silent
 }
 
 // isRead reports whether objectives read the state where m happens: what happens outside of the run is not read.
-func (s *Solver) isRead(m *member) bool {
+func (s *problem) isRead(m *member) bool {
 	return m.kind == solvers.MarkFire && s.events[m.firing.Event].Read
 }
 
@@ -267,7 +304,7 @@ type before struct {
 const closeBy = 1e-9
 
 // remember makes the last group the one before. Its events are in s.fired.
-func (s *Solver) remember() {
+func (s *ties) remember() {
 	w := &s.was
 	if len(s.fired) == 0 {
 		return
@@ -278,7 +315,7 @@ func (s *Solver) remember() {
 }
 
 // soon reports whether b at time u comes so soon after a at time t that their order says little.
-func (s *Solver) soon(t, u float64, a, b *member) bool {
+func (s *ties) soon(t, u float64, a, b *member) bool {
 	near := float64(closeBy * s.span)
 	if a.guard >= 0 || b.guard >= 0 {
 		near = s.closeTo()
@@ -287,23 +324,23 @@ func (s *Solver) soon(t, u float64, a, b *member) bool {
 }
 
 // apartAt is apart at another time and state.
-func (s *Solver) apartAt(t float64, y, d, m []float64, a, b *member) bool {
+func (s *vicinity) apartAt(t float64, y, d, m []float64, a, b *member) bool {
 	if sep, ok := s.sys.(solvers.Separator); ok {
 		s.sys.Enter(d, m)
 		defer s.sys.Enter(s.d, s.m)
 		return sep.Apart(t, y, d, a.cause(), b.cause())
 	}
-	return s.apart(a, b)
+	return s.apart(d, a, b)
 }
 
 // apartBefore is apart where the last events came.
-func (s *Solver) apartBefore(a, b *member) bool {
+func (s *ties) apartBefore(a, b *member) bool {
 	w := &s.was
 	return s.apartAt(w.t, w.y, w.d, w.m, a, b)
 }
 
 // nearly notes the guards that are about to fire soon after the trial step, with the field f at its end.
-func (s *Solver) nearly(t float64, y, f []float64) {
+func (s *ties) nearly(t float64, y, f []float64) {
 	s.almost = s.almost[:0]
 	soon := s.closeTo()
 	for n := range s.yi {
@@ -323,7 +360,7 @@ func (s *Solver) nearly(t float64, y, f []float64) {
 }
 
 // prevented warns of events of the group that kept others from firing that were about to.
-func (s *Solver) prevented() {
+func (s *ties) prevented() {
 	if len(s.almost) == 0 || len(s.fired) == 0 {
 		return
 	}
@@ -336,7 +373,7 @@ func (s *Solver) prevented() {
 	s.sys.GuardValues(s.t+float64(4*soon), s.yi, s.rhoP, s.truthP)
 	for _, i := range s.almost {
 		g, a := &s.guards[i], &s.arms[i]
-		if a.spent || a.dead || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+		if a.spent || s.dead[i] || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
 			continue
 		}
 		b, kind := member{
@@ -362,7 +399,7 @@ func (s *Solver) prevented() {
 
 // soonBehindEnd warns of guards that are about to be met soon behind the end of the run, where they are not, if that
 // would change something.
-func (s *Solver) soonBehindEnd() {
+func (s *ties) soonBehindEnd() {
 	if len(s.almost) == 0 || s.changed {
 		return // what the group changed, it may have prevented
 	}
@@ -373,7 +410,7 @@ func (s *Solver) soonBehindEnd() {
 	y, d := make([]float64, s.size.N), make([]float64, s.size.D)
 	for _, i := range s.almost {
 		g, a := &s.guards[i], &s.arms[i]
-		if a.spent || a.dead {
+		if a.spent || s.dead[i] {
 			continue
 		}
 		b := member{kind: solvers.MarkMode, guard: i, instant: -1}
@@ -390,7 +427,7 @@ func (s *Solver) soonBehindEnd() {
 		} else if !s.switches(i, soon) {
 			continue
 		}
-		if s.apart(&b, &s.end) {
+		if s.apart(s.dg, &b, &s.end) {
 			w.Name = s.memberName(&b)
 			s.tied(w, b.cause(), s.end.cause())
 		}
@@ -398,7 +435,7 @@ func (s *Solver) soonBehindEnd() {
 }
 
 // switches reports whether rates were to change at the root of guard i, soon behind the left limit of the group.
-func (s *Solver) switches(i int, soon float64) bool {
+func (s *ties) switches(i int, soon float64) bool {
 	modes := slices.Clone(s.mg)
 	f := s.rates(s.yg, s.dg, s.mg)
 	for n := range s.yi {
@@ -408,14 +445,14 @@ func (s *Solver) switches(i int, soon float64) bool {
 	m := modes[s.guards[i].Mode]
 	copy(modes, s.mg)
 	modes[s.guards[i].Mode] = m
-	unlike := !s.same(modes, s.mg) && (s.guards[i].Seen || s.unlike(f, s.rates(s.yg, s.dg, modes), s.yg))
+	unlike := !same(modes, s.mg) && (s.guards[i].Seen || s.unlike(f, s.rates(s.yg, s.dg, modes), s.yg))
 	s.sys.Enter(s.d, s.m)
 	return unlike
 }
 
 // closeTo returns the time within which the order of a root and another cause says little: roots are no more certain
 // than the tolerance.
-func (s *Solver) closeTo() float64 {
+func (s *vicinity) closeTo() float64 {
 	if s.opts.Fixed > 0 {
 		return float64(closeBy * s.span)
 	}
@@ -424,7 +461,7 @@ func (s *Solver) closeTo() float64 {
 
 // justAfter warns of events that came just before b, where they would in the other order give another result, or
 // results that change at other rates. b must not be a consequence of them.
-func (s *Solver) justAfter(b *member) {
+func (s *ties) justAfter(b *member) {
 	w := &s.was
 	if b.kind != solvers.MarkFire || b.caused || len(w.fired) == 0 {
 		return
@@ -459,7 +496,7 @@ func (s *Solver) justAfter(b *member) {
 }
 
 // coming reports whether b was about to come before the last events.
-func (s *Solver) coming(b *member) bool {
+func (s *ties) coming(b *member) bool {
 	w := &s.was
 	soon := float64(4 * (s.t - w.t))
 	if b.guard < 0 {
@@ -486,12 +523,12 @@ func (s *Solver) coming(b *member) bool {
 }
 
 // justRead warns of events that change something just after an observation, and can come before it.
-func (s *Solver) justRead() {
+func (s *ties) justRead() {
 	for _, instant := range s.lastSite {
 		site := member{kind: solvers.MarkSite, instant: instant, guard: -1, at: s.lastRead}
 		all := beside{s: s, fired: s.fired, to: site.cause()}
 		for i := range s.fired {
-			if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
+			if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(s.dg, e, &site) {
 				all.meets(i, solvers.Warning{T: s.t, Other: solvers.Observation, Value: s.t - s.lastRead})
 			}
 		}
@@ -499,7 +536,7 @@ func (s *Solver) justRead() {
 }
 
 // noteRead notes an observation, and forgets those before its time.
-func (s *Solver) noteRead(t float64, instant int) {
+func (s *ties) noteRead(t float64, instant int) {
 	if t != s.lastRead {
 		s.lastRead, s.lastSite = t, s.lastSite[:0]
 	}
@@ -507,7 +544,7 @@ func (s *Solver) noteRead(t float64, instant int) {
 }
 
 // swap writes to s.alt and s.altD what two events make of the present state in this order and in the other.
-func (s *Solver) swap(both [2]solvers.Firing) {
+func (s *ties) swap(both [2]solvers.Firing) {
 	for k := range 2 {
 		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
 		s.sys.Enter(s.dm, s.m)
@@ -523,7 +560,7 @@ func (s *Solver) swap(both [2]solvers.Firing) {
 //
 // and moving b to an earlier time by A'(By) (B'(y) f(y) - f(By)). The integrals change by r(Ay) - r(BAy) and r(y) -
 // r(By).
-func (s *Solver) oneSided(a, b solvers.Firing) bool {
+func (s *ties) oneSided(a, b solvers.Firing) bool {
 	n, d := len(s.y), len(s.d)
 	eps := float64(0x1p-20 * s.span)
 	type point struct{ y, d, k []float64 }

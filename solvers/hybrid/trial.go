@@ -8,7 +8,6 @@ import (
 	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/matrices"
-	"odes.dev/odes/solvers/roots"
 )
 
 // first prepares the step after the start or after a body: the field must be finite there, and the step size is
@@ -31,7 +30,7 @@ func (s *Solver) first() error {
 		}
 	}
 	if s.restart && s.anyKink {
-		s.offKinks()
+		s.watch.offKinks()
 	}
 	limit := s.sched.times[1] - s.t
 	if s.restart {
@@ -59,7 +58,7 @@ func (s *Solver) first() error {
 		}
 		s.again = true
 	}
-	h = max(h, s.least())
+	h = max(h, s.least(s.t))
 	if s.h == 0 || h < s.h {
 		s.h = h
 	}
@@ -77,76 +76,8 @@ func (s *Solver) evaluate() {
 	s.fresh = true
 }
 
-// offKinks has the next step end soon where the run stands at a kink that it leaves, as max(x, y) does from x = y. A
-// stage at the kink has the derivatives of one of its sides, which need not be that to which the run goes. So that
-// stage is one of a step that counts little.
-func (s *Solver) offKinks() {
-	stands := func(i int) bool {
-		g := &s.guards[i]
-		return g.Kink && !g.Clock && math.Abs(s.rho[i]) <= float64(kinkBand*s.reach[i])
-	}
-	some := false
-	for i := range s.guards {
-		some = some || stands(i)
-	}
-	if !some {
-		return
-	}
-	n, far := s.size.N, float64(0x1p-20*s.span)
-	f, then := s.trial.K[:n], s.work[n:]
-	// behind moves the state on by h, to the second order, and reads the guards there.
-	behind := func(h float64, rho []float64) {
-		for i, y := range s.y {
-			s.yi[i] = math.FMA(h, f[i]+float64(0.5*h/far*(then[i]-f[i])), y)
-		}
-		s.sys.GuardValues(s.t+h, s.yi, rho, s.truthP)
-	}
-	copy(then, f)
-	behind(far, s.rhoP)
-	s.sys.Eval(s.t+far, s.yi, then)
-	s.stats.Evals++
-	for _, h := range []float64{0x1p-10 * far, far} { // those that go to the first order, and to the second one
-		behind(0.5*h, s.rhoP)
-		behind(h, s.mid.Rho)
-		for i, rho := range s.mid.Rho {
-			if stands(i) && roots.Sign(rho) != roots.Sign(s.rho[i]) &&
-				math.Abs(rho) > float64(1.5*math.Abs(s.rhoP[i])) {
-				s.cut = max(h, s.least())
-				return
-			}
-		}
-	}
-}
-
-// newStep returns a step with room for the present member of the method.
-func (s *Solver) newStep() *solvers.Step {
-	st := solvers.NewStep(s.info, s.size)
-	st.Member = s.member
-	return st
-}
-
-// ready prepares st to be made by the present member of the method.
-func (s *Solver) ready(st *solvers.Step) {
-	if st.Member != s.member {
-		s.hand(st)
-	}
-}
-
-// hand hands st over to the present member of the method.
-func (s *Solver) hand(st *solvers.Step) {
-	st.Member = s.member
-	if st == s.trial {
-		s.reclaim(st)
-	}
-	if n := (s.info.Stages + s.info.DenseStages) * (s.size.N + s.size.Q); len(st.K) < n {
-		k := make([]float64, n)
-		copy(k, st.K)
-		st.K = k
-	}
-}
-
-// least returns the smallest step that error control may take.
-func (s *Solver) least() float64 { return elem.AtLeast(float64(4*elem.ULP(s.t)), s.opts.HMin) }
+// least returns the smallest step that error control may take at t.
+func (p *problem) least(t float64) float64 { return elem.AtLeast(float64(4*elem.ULP(t)), p.opts.HMin) }
 
 // aim sets the length of the trial step towards stop, the next explicit time, and reports whether it ends there. The
 // last two steps before stop get about the same length, so that no sliver is left.
@@ -167,7 +98,7 @@ func (s *Solver) aim(tr *solvers.Step, stop float64) (clipped bool) {
 		tr.H, tr.T1 = left, stop
 		return true
 	}
-	most := s.longest
+	most := s.bounds.longest
 	if s.opts.HMax > 0 {
 		most = min(most, s.opts.HMax)
 	}
@@ -195,7 +126,7 @@ const (
 // steps.
 func (s *Solver) opensStiff() bool {
 	return s.choice.kinds && !s.opts.Explicit && s.opts.Fixed == 0 && s.opts.H0 == 0 &&
-		s.stats.Steps+s.stats.Rejected == 0 && float64(s.spectrum.rho*s.span) > stiffRun
+		s.stats.Steps+s.stats.Rejected == 0 && float64(s.bounds.spectrum.rho*s.span) > stiffRun
 }
 
 // stay keeps the step that is aimed towards stop stable, if need be with another member of the method.
@@ -207,7 +138,7 @@ func (s *Solver) stay(stop float64) error {
 	if len(s.members) > 1 {
 		h = s.wishes(stop)
 	}
-	if seen := s.stats.Events + s.stats.Switches; !s.spectrum.knows(h, seen) {
+	if seen := s.stats.Events + s.stats.Switches; !s.bounds.spectrum.knows(h, seen) {
 		s.lane.settle()
 		if !s.fresh {
 			s.evaluate()
@@ -217,18 +148,18 @@ func (s *Solver) stay(stop float64) error {
 		if f == nil {
 			f = s.trial.K
 		}
-		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
+		s.stats.Evals += s.bounds.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
 		if s.opensStiff() {
-			s.h = max(min(s.h, firstReach/s.spectrum.rho), s.least())
+			s.h = max(min(s.h, firstReach/s.bounds.spectrum.rho), s.least(s.t))
 			h = min(h, s.h)
 		}
 	}
-	s.longest = max(s.spectrum.longest(h), s.least())
+	s.bounds.longest = max(s.bounds.spectrum.longest(h), s.least(s.t))
 	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kinds && s.opts.Fixed > 0) {
 		if err := s.choose(h); err != nil {
 			return err
 		}
-		s.longest = max(s.choice.stable(s.member, h, &s.spectrum), s.least())
+		s.bounds.longest = max(s.choice.stable(s.member, h, &s.bounds.spectrum), s.least(s.t))
 	}
 	return nil
 }
@@ -284,7 +215,7 @@ func (s *Solver) decided(tr *solvers.Step, norm float64, ok bool, next float64) 
 	}
 	if s.choice.orders && ok {
 		s.choice.judged = true
-		s.choice.shrinks = s.choice.members[s.member].(contracting).Contraction()
+		s.choice.shrinks = s.present.(contracting).Contraction()
 	}
 	if s.solves != nil && ok {
 		s.choice.refused = nil
@@ -302,7 +233,7 @@ func (s *Solver) decided(tr *solvers.Step, norm float64, ok bool, next float64) 
 		s.h = max(next, s.h)
 	}
 	// Where errors shrink faster than steps, as those of implicit methods do before a pole, no step is rejected.
-	s.h = elem.AtLeast(s.h, s.least())
+	s.h = elem.AtLeast(s.h, s.least(s.t))
 	return true, nil
 }
 
@@ -329,18 +260,18 @@ func (s *Solver) reject(h float64, bad bool) error {
 	case bad:
 		s.stats.NotFinite++
 	}
-	if h < s.least() && bad && s.tol.opens() { // what the length was found by were rates that have no value
+	if h < s.least(s.t) && bad && s.tol.opens() { // what the length was found by were rates that have no value
 		s.h, s.cut, s.restart, s.again, s.fresh = 0, 0, true, false, false
 		return nil
 	}
-	if h < s.least() {
+	if h < s.least(s.t) {
 		var unsolved *matrices.ConsistencyError
 		if bad && s.solves != nil && errors.As(s.solves.Fault(), &unsolved) {
 			unsolved.Place = s.place(s.trial)
 			return unsolved
 		}
 		e := &solvers.StepUnderflowError{
-			Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1,
+			Place: s.place(s.trial), HMin: s.least(s.t), NonFinite: bad, Stage: -1,
 			Matrix: fault,
 		}
 		if bad {
@@ -352,58 +283,11 @@ func (s *Solver) reject(h float64, bad bool) error {
 	return nil
 }
 
-// fault returns why the equations of the last step had no solution, or nil.
-func (s *Solver) fault() *solvers.MatrixError {
-	var fault *solvers.MatrixError
-	if s.solves != nil {
-		errors.As(s.solves.Fault(), &fault)
-	}
-	return fault
-}
-
-// slope returns f(T1, Y1) if the step knows it.
-func (s *Solver) slope(st *solvers.Step) []float64 {
-	if e, w := s.info.End, s.size.N+s.size.Q; e >= 0 && (e < s.info.Stages || st.Dense) {
-		return st.K[e*w : (e+1)*w]
-	}
-	return nil
-}
-
-// slopeAt returns f(T1, Y1) in any case: the rates of the states at the end of st. Those of algebraic unknowns are the
-// slopes of the dense output.
-func (s *Solver) slopeAt(st *solvers.Step) []float64 {
-	if s.algebra.solves != nil {
-		f := s.work[s.size.N:]
-		if m, ok := s.choice.members[s.member].(solvers.Interpolant); ok {
-			m.InterpolateSlope(s.sys, st, 1, s.algebra.before, f[:s.size.N])
-		}
-		return f
-	}
-	if f := s.slope(st); f != nil {
-		return f
-	}
-	f := s.work[s.size.N:]
-	s.sys.Eval(st.T1, st.Y1, f)
-	s.stats.Evals++
-	return f
-}
-
 // badStep is the error of a step of fixed length that is not finite.
 func (s *Solver) badStep(tr *solvers.Step) error {
 	return &solvers.NonFiniteError{
 		Place: s.place(tr), What: "a step of fixed length", Stage: s.badStage(tr), Matrix: s.fault(),
 	}
-}
-
-// badStage returns the first stage whose derivative is not finite, or -1.
-func (s *Solver) badStage(tr *solvers.Step) int {
-	w := s.size.N + s.size.Q
-	for i := range s.info.Stages {
-		if !simd.Finite(tr.K[i*w : (i+1)*w]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of
@@ -413,7 +297,7 @@ func aimed(s *Solver, tr *solvers.Step, stop float64) (clipped bool, err error) 
 	if past == nil {
 		return s.aim(tr, stop), nil
 	}
-	longest, at, err := past.Next(s.t, s.opts.Fixed, s.least())
+	longest, at, err := past.Next(s.t, s.opts.Fixed, s.least(s.t))
 	if err != nil {
 		return false, err
 	}
@@ -436,7 +320,7 @@ func remade(s *Solver, tr *solvers.Step) bool {
 	}
 	h, again := s.sight.lagged.Cut(tr)
 	if again && h > 0 {
-		s.cut = max(h, s.least())
+		s.cut = max(h, s.least(s.t))
 	}
 	return again
 }
@@ -455,11 +339,14 @@ func evals(i *solvers.Info, reuse bool) int {
 
 // passes accepts the trial step, at whose end nothing happens but what a jump makes true that comes back of the past.
 func passes(s *Solver) error {
+	if s.sched.site() >= 0 { // seldom, and within is not inlined
+		s.within(false)
+	}
 	if err := s.accept(solvers.End{}); err != nil || !s.sight.turned {
 		return err
 	}
 	s.sight.lagged.Over(s.t, s.t)
-	s.newGroup()
+	s.opens()
 	if err := s.rearm(); err != nil {
 		return err
 	}

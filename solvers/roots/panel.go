@@ -1,6 +1,7 @@
-// Package roots looks for the roots of guards in a step as functions of a panel: the values of a guard at the nodes of
-// a stretch of the step. Times are parts of the step, or lengths from its start; values are those of the guard, in its
-// units. Nothing here knows of systems or of runs.
+// Package roots looks for the roots of guards in a step. A Search asks the polynomial through the values of a guard at
+// the nodes of a stretch, which is a Panel; Enclosures ask interval arithmetic; a Bracket narrows down where something
+// fires. What they need to know of the step they ask a Reader. Times are parts of the step, or lengths from its start;
+// values are those of the guard, in its units. Nothing here knows of runs.
 package roots
 
 import (
