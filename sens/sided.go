@@ -38,6 +38,9 @@ type Crosser interface {
 type Sides struct {
 	Slopes, Values [][]float64 // [directions][objectives]
 	Peaks          []Peak      // largest values of the run
+	// Times is, by marks of events and changes of mode outside of meetings, how their times move, [directions]; nil
+	// unless Sided.Times asks for it.
+	Times map[int][]float64
 }
 
 // Sided differentiates a run along directions, with each followed on its own through meetings: there, causes come in
@@ -46,6 +49,7 @@ type Sided struct {
 	// New makes the worker. It is called once per gradient.
 	New     func() TangentWorker
 	Crosser Crosser
+	Times   bool // of events are wanted
 }
 
 // sidedWalk is a walk that crosses meetings.
@@ -59,6 +63,8 @@ type sidedWalk struct {
 	peaks    []reading
 	y, d, f  []float64
 	p        []float64
+	moved    map[int][]float64 // Sides.Times
+	n        int               // directions
 }
 
 // meeting is a Meeting, with where it lies in the run: behind step first, up to step last and mark end.
@@ -92,6 +98,10 @@ func (a *Sided) Along(
 	}
 	w.dy0 = make([]float64, z.N*l)
 	out = &Sides{Peaks: res.Peaks}
+	if w.n = n; a.Times {
+		w.moved = map[int][]float64{}
+		out.Times = w.moved
+	}
 	for first := 0; first < n; first += l {
 		clear(w.pd)
 		clear(w.dy0)
@@ -269,7 +279,9 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 					return err
 				}
 			}
-			if w.pushMark(w.mk, left, past); w.mark.Kind != solvers.MarkStart {
+			w.pushMark(w.mk, left, past)
+			w.noteTime(first, lanes)
+			if w.mark.Kind != solvers.MarkStart {
 				continue
 			}
 			if w.crossStart(first, lanes); w.begins != nil {
@@ -280,6 +292,19 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil
+}
+
+// noteTime notes how the time of the present mark moves, if it is one of those that are wanted.
+func (w *sidedWalk) noteTime(first, lanes int) {
+	if w.moved == nil || !w.mark.Happens() {
+		return
+	}
+	row := w.moved[w.mk]
+	if row == nil {
+		row = make([]float64, w.n)
+		w.moved[w.mk] = row
+	}
+	copy(row[first:first+lanes], w.td)
 }
 
 // skip goes on behind what belongs to a meeting. It returns the last step of that; of largest values that lie there the

@@ -35,6 +35,9 @@ type Met struct {
 	Names   []string // of guards among them, as solvers know them
 }
 
+// Within is within which times are that of the meeting.
+func (m *Met) Within() float64 { return 10 * m.group.Near }
+
 // Differs reports whether what happens along two directions comes in another order.
 func (m *Met) Differs(a, b int) bool {
 	return !slices.EqualFunc(m.Stories[a], m.Stories[b], func(x, y contact.Step) bool {
@@ -312,6 +315,44 @@ func (c *Crossing) Jump(direction int) []float64 {
 func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
 
 var _ sens.Crosser = (*Crossing)(nil)
+
+// Shifts returns how the time of the nth happening of an event, or change of a mode, at a meeting moves along n
+// directions: NaN where it comes more or less often there than in the run.
+func (c *Crossing) Shifts(m *Met, e *sens.EventTime, nth, n int) []float64 {
+	come := func(story []contact.Step) (list []float64) {
+		for _, s := range story {
+			in, number := s.Events, c.Number(e)
+			if e.Mode {
+				in = s.Modes
+			}
+			for _, k := range in {
+				if k == number {
+					list = append(list, s.Shift)
+				}
+			}
+		}
+		return list
+	}
+	row := slices.Repeat([]float64{math.NaN()}, n)
+	if m.base == nil {
+		return row
+	}
+	usual := len(come(m.base.Story))
+	for k := range row {
+		if list := come(m.Stories[k]); len(list) == usual && nth < usual {
+			row[k] = list[nth]
+		}
+	}
+	return row
+}
+
+// Number returns that of an event, or of the mode that changes.
+func (c *Crossing) Number(e *sens.EventTime) int {
+	if e.Mode {
+		return c.guards[e.Guard].Mode
+	}
+	return c.first[e.Firing.Event] + e.Firing.Elem
+}
 
 // words names the causes of a group.
 func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {

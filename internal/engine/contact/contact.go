@@ -123,6 +123,7 @@ type Group struct {
 
 // Step is something that happened in a group, with all that came at the same shift of time.
 type Step struct {
+	Shift    float64
 	Events   []int // in their order
 	Instants []int
 	Modes    []int // those that changed
@@ -434,6 +435,7 @@ func (f *follower) read(sites []int, ends int, jumped bool, left, leftX []float6
 // tell adds a step to the story.
 func (f *follower) tell(now Step) {
 	if len(now.Events)+len(now.Instants)+len(now.Modes) > 0 {
+		now.Shift = f.s
 		f.story = append(f.story, now)
 	}
 }

@@ -24,11 +24,12 @@ type Sides struct {
 	Leaps                   []bool    // [columns] states leap there
 	Unknown                 []bool    // [columns] they are not known
 	Met                     []coincide.Met
-	shaken                  []bool     // [columns] states may go through other values than in the run
-	peaks                   []bool     // [objectives] that read largest values of which too little is known
-	reads                   []bool     // [objectives] largest values
-	settled                 bool       // what may have been missed is among the causes
-	runs                    []sidesRun // of the experiments and of the run itself
+	shaken                  []bool      // [columns] states may go through other values than in the run
+	peaks                   []bool      // [objectives] that read largest values of which too little is known
+	reads                   []bool      // [objectives] largest values
+	settled                 bool        // what may have been missed is among the causes
+	times                   [][]float64 // by events that are listed: how their times move, [both sides of columns]; or nil
+	runs                    []sidesRun  // of the experiments and of the run itself
 }
 
 // sidesRun tells of one run of several when causes coincided there.
@@ -72,7 +73,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		}
 		return directions(v, totalsAlong(r, parts, k))
 	}
-	walk := sens.Sided{New: tangent.New, Crosser: c}
+	walk := sens.Sided{New: tangent.New, Crosser: c, Times: r.setup.EventTimes}
 	found, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
 	if err != nil {
 		return nil, "", r.failed(err, r.worker)
@@ -95,10 +96,36 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		s.Unknown[k] = c.Unknown(2*k) || c.Unknown(2*k+1)
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
+	if found.Times != nil {
+		s.times = r.timesOf(c, found.Times)
+	}
 	s.settled = s.explain(r.missed) && s.meets(r.tied)
 	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
 	return s, "", nil
+}
+
+// timesOf returns how times of events that are listed move on both sides of columns: those of meetings, and others.
+func (r *Runner) timesOf(c *coincide.Crossing, moved map[int][]float64) (list [][]float64) {
+	type occurrence struct {
+		met, number int
+		mode        bool
+	}
+	nth := map[occurrence]int{}
+	for _, e := range r.res.Events {
+		row := moved[e.Mark]
+		for i := range c.Met {
+			if m := &c.Met[i]; row == nil && math.Abs(m.T-e.T) <= m.Within() {
+				o := occurrence{i, c.Number(&e), e.Mode}
+				row = c.Shifts(m, &e, nth[o], 2*r.columns)
+				nth[o]++
+			}
+		}
+		if r.lists(e) && (r.setup.Events == 0 || len(list) < r.setup.Events) {
+			list = append(list, row)
+		}
+	}
+	return list
 }
 
 // newSides returns Sides with memory for all.
@@ -213,7 +240,7 @@ func followable(list []solvers.Warning) bool {
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
 // is to say of meetings.
-func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
+func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
 	s.Undo()
 	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
@@ -228,6 +255,7 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 			d.Sizes[v.Offset+k] = sizes[n]
 		}
 	}
+	d.Times = trust.TimesOnSides{Of: mine.times, Twin: theirs.times, Other: fine.Events}
 	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
 	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
 	for k := range r.columns {
