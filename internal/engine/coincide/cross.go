@@ -64,14 +64,14 @@ func (m *Model) Cross(active []string) *Crossing {
 // Meets implements sens.Crosser.
 func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
-	causes, fixed := c.causes(l, g)
+	causes, fixed := c.causes(l, g, at)
 	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 {
 		return false
 	}
 	met := Met{
 		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
 	}
-	met.Causes, met.Names = c.words(l, g)
+	met.Causes, met.Names = c.words(l, g, at)
 	follow := g.Follow
 	if at.Start {
 		met.Causes = append([]string{"the start"}, met.Causes...)
@@ -114,7 +114,7 @@ func (c *Crossing) same(s *contact.Side, at *sens.Meeting) bool {
 }
 
 // causes counts the causes of a group, and those whose times are fixed.
-func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
+func (c *Crossing) causes(l *local, g *contact.Group, at *sens.Meeting) (n, fixed int) {
 	after, _ := l.Times(g.Z, nil)
 	for i, t := range after {
 		switch {
@@ -126,14 +126,8 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 		}
 	}
 	n += l.last(g)
-	k := make([]float64, len(g.Z))
-	l.Rates(g.Z, g.M, k)
-	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
 	seen := map[any]bool{}
-	for a, i := range c.atoms {
-		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
-			continue
-		}
+	for _, i := range c.touched(l, g, at) {
 		var key any = i
 		if first := len(c.compiled.GuardList); i >= first {
 			key = c.compiled.ClockList[i-first].Span
@@ -146,6 +140,28 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 		}
 	}
 	return n, fixed
+}
+
+// touched lists the conditions, as Model.atoms has them, that pass their thresholds at a meeting: with the left limits
+// there or, where bodies have set something to its threshold, with the right ones.
+func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list []int) {
+	k := make([]float64, len(g.Z))
+	find := func(z, m []float64) {
+		l.Rates(z, m, k)
+		margin, rate := l.Margins(z, m, k, 1, 0)
+		for a, i := range c.atoms {
+			if math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a])) && rate[a] != 0 && !slices.Contains(list, i) {
+				list = append(list, i)
+			}
+		}
+	}
+	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) {
+		z := slices.Clone(g.Z)
+		copy(z, at.Yp)
+		copy(z[c.nY:], at.Dp)
+		find(z, at.Mp)
+	}
+	return list
 }
 
 // met returns what is known of a meeting.
@@ -355,7 +371,7 @@ func (c *Crossing) Number(e *sens.EventTime) int {
 }
 
 // words names the causes of a group.
-func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
+func (c *Crossing) words(l *local, g *contact.Group, at *sens.Meeting) (list, names []string) {
 	add := func(name string) {
 		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
 			name, _, _ = strings.Cut(text, " then ")
@@ -380,13 +396,7 @@ func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
 			add("a bound or knot")
 		}
 	}
-	k := make([]float64, len(g.Z))
-	l.Rates(g.Z, g.M, k)
-	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
-	for a, i := range c.atoms {
-		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
-			continue
-		}
+	for _, i := range c.touched(l, g, at) {
 		if i < len(c.guards) && c.guards[i].Name != "" {
 			names = append(names, c.guards[i].Name)
 		}

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/coincide"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -258,6 +259,10 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	d.Times = trust.TimesOnSides{Of: mine.times, Twin: theirs.times, Other: fine.Events}
 	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
 	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
+	// A condition that a body sets to its threshold is a cause of what is met there.
+	kinked := r.kinkedBy(slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
+		return r.isMet(mine, &f) && r.isMet(theirs, &f)
+	}))
 	for k := range r.columns {
 		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
 		for c := range mine.Met {
@@ -269,8 +274,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		together := mine.together(k) && theirs.together(k)
 		for i := range r.objectives {
 			at := i*r.columns + k
-			kinked := s.Kinked != nil && (s.Kinked[at] || !together)
-			d.Known[at] = known && !kinked && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
+			d.Known[at] = known && !(kinked != nil && (kinked[at] || !together)) && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
 		}
 	}
 	for c := range mine.Met {
@@ -286,6 +290,15 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return all
+}
+
+// isMet reports whether a kink is conditions that were met with other causes.
+func (r *Runner) isMet(s *Sides, f *onesided.Fold) bool {
+	return f.Guards != nil && !f.Rounded && !slices.ContainsFunc(f.Guards, func(i int) bool {
+		return !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
+			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Names, r.guards[i].Name)
+		})
+	})
 }
 
 // leapsOf returns how far derivatives by columns along which both runs go on from other states are from those of the
