@@ -28,8 +28,9 @@ type Crosser interface {
 	// behind what comes there, and makes it one at a fixed time.
 	Start(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
-	// meeting, where params move by pd[P]. direction numbers the motion.
-	Cross(at *Meeting, direction int, pd, y, d, f []float64) error
+	// meeting, where params move by pd[P]. direction numbers the motion. far is how far times of steps before have moved
+	// at most: what is small beside that may be rounding.
+	Cross(at *Meeting, direction int, far float64, pd, y, d, f []float64) error
 	// Jump returns by how much functionals are others along a direction than in the run; nil where they are the same.
 	Jump(direction int) []float64
 }
@@ -65,6 +66,7 @@ type sidedWalk struct {
 	p        []float64
 	moved    map[int][]float64 // Sides.Times
 	n        int               // directions
+	far      []float64         // [lanes] how far times have moved
 }
 
 // meeting is a Meeting, with where it lies in the run: behind step first, up to step last and mark end.
@@ -243,6 +245,7 @@ func (w *sidedWalk) start(mk int, fired *[]solvers.Firing) (end int, err error) 
 func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
+	w.far = make([]float64, w.l)
 	run := w.run
 	w.mk, w.peaks = 0, w.res.readings
 	past := run.Size().P + run.Size().N // directions beyond those of params and of initial values alone
@@ -345,6 +348,9 @@ func (w *sidedWalk) cross(i int) (err error) {
 		e = solvers.End{}
 	}
 	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
+	for j, x := range w.td {
+		w.far[j] = max(w.far[j], math.Abs(x))
+	}
 	for ; within(); w.peaks = w.peaks[1:] {
 		if err := w.pushPeak(&w.peaks[0]); err != nil {
 			return err
@@ -434,7 +440,7 @@ func (w *sidedWalk) through(at *meeting, first, lanes int) {
 		w.take(w.y, w.yd, j)
 		w.take(w.d, w.dd, j)
 		w.take(w.f, w.fd, j)
-		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.p, w.y, w.d, w.f), j)
+		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.far[j], w.p, w.y, w.d, w.f), j)
 	}
 	w.behind(&at.Meeting)
 }

@@ -13,7 +13,9 @@ import (
 // Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
 type Crossing struct {
 	*Model
-	Met     []Met
+	Met []Met
+	// Sets reports whether a body sets a condition to its threshold at a time: what comes there alone is met as well.
+	Sets    func(t float64) bool
 	columns []place      // of active params among all
 	unknown map[int]bool // directions that cannot be followed
 	leaps   map[int]bool // directions along which states, discretes or modes leap
@@ -33,6 +35,7 @@ type Met struct {
 	Stories map[int][]contact.Step
 	Causes  []string // in the words of the model
 	Names   []string // of guards among them, as solvers know them
+	Guards  []int    // of these and of all others
 }
 
 // Within is within which times are that of the meeting.
@@ -65,13 +68,14 @@ func (m *Model) Cross(active []string) *Crossing {
 func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
 	causes, fixed := c.causes(l, g, at)
-	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 {
+	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 && !(causes == 1 && c.Sets(at.T)) {
 		return false
 	}
 	met := Met{
 		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
 	}
-	met.Causes, met.Names = c.words(l, g, at)
+	met.Guards = c.touched(l, g, at)
+	met.Causes, met.Names = c.words(l, g, met.Guards)
 	follow := g.Follow
 	if at.Start {
 		met.Causes = append([]string{"the start"}, met.Causes...)
@@ -219,8 +223,11 @@ func (c *Crossing) aim(l *local, pd []float64) {
 }
 
 // Cross implements sens.Crosser.
-func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64) error {
-	return c.through(at, direction, pd, y, d, f, (*contact.Group).Follow)
+func (c *Crossing) Cross(at *sens.Meeting, direction int, far float64, pd, y, d, f []float64) error {
+	return c.through(at, direction, pd, y, d, f, func(g *contact.Group, dz []float64) (*contact.Side, error) {
+		g.Far = far
+		return g.Follow(dz)
+	})
 }
 
 // through moves a motion through a meeting.
@@ -371,7 +378,7 @@ func (c *Crossing) Number(e *sens.EventTime) int {
 }
 
 // words names the causes of a group.
-func (c *Crossing) words(l *local, g *contact.Group, at *sens.Meeting) (list, names []string) {
+func (c *Crossing) words(l *local, g *contact.Group, guards []int) (list, names []string) {
 	add := func(name string) {
 		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
 			name, _, _ = strings.Cut(text, " then ")
@@ -396,7 +403,7 @@ func (c *Crossing) words(l *local, g *contact.Group, at *sens.Meeting) (list, na
 			add("a bound or knot")
 		}
 	}
-	for _, i := range c.touched(l, g, at) {
+	for _, i := range guards {
 		if i < len(c.guards) && c.guards[i].Name != "" {
 			names = append(names, c.guards[i].Name)
 		}

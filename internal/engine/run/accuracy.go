@@ -87,6 +87,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	fine, err := b.once(ctx)
 	var theirs *Sides
 	if err == nil && mine != nil {
+		b.kinked = r.kinked // the independent run does not look for these
 		theirs, _, err = b.Sides(ctx)
 	}
 	if !r.keep {

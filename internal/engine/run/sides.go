@@ -61,6 +61,11 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		return nil, why, nil
 	}
 	c := m.Cross(r.problem.Point.Active(r.places))
+	c.Sets = func(t float64) bool {
+		return slices.ContainsFunc(r.kinked, func(f onesided.Fold) bool {
+			return f.Guards != nil && math.Abs(f.T-t) <= float64(10*coincide.Near*span)
+		})
+	}
 	tangent, err := r.tangentMethod(r.setup.lanes(2*r.columns), compiled.Push)
 	if err != nil {
 		return nil, "", err
@@ -296,7 +301,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 func (r *Runner) isMet(s *Sides, f *onesided.Fold) bool {
 	return f.Guards != nil && !f.Rounded && !slices.ContainsFunc(f.Guards, func(i int) bool {
 		return !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
-			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Names, r.guards[i].Name)
+			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Guards, i)
 		})
 	})
 }
