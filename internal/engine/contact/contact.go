@@ -509,6 +509,9 @@ func (f *follower) wave(wave []member, held []bool) error {
 			f.over = true
 			return nil
 		}
+		if len(f.m) == 0 && !f.Each {
+			continue // nobody looks
+		}
 		sight, err := f.look()
 		if err != nil {
 			return err

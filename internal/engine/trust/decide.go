@@ -225,7 +225,7 @@ func (s *Result) Undo() {
 // do not exist.
 func (s *Result) TellSides(x *explain.Explainer, all bool) {
 	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(d diag.Diagnostic) bool {
-		return all && d.Code == explain.CodeTie && d.Level == diag.Warning
+		return all && slices.Contains(doubtful, d.Code) && d.Level == diag.Warning
 	})
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
