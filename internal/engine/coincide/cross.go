@@ -340,7 +340,7 @@ func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
 var _ sens.Crosser = (*Crossing)(nil)
 
 // Shifts returns how the time of the nth happening of an event, or change of a mode, at a meeting moves along n
-// directions: NaN where it comes more or less often there than in the run.
+// directions: NaN where it does not come.
 func (c *Crossing) Shifts(m *Met, e *sens.EventTime, nth, n int) []float64 {
 	come := func(story []contact.Step) (list []float64) {
 		for _, s := range story {
@@ -360,9 +360,9 @@ func (c *Crossing) Shifts(m *Met, e *sens.EventTime, nth, n int) []float64 {
 	if m.base == nil {
 		return row
 	}
-	usual := len(come(m.base.Story))
+	nth = min(nth, max(len(come(m.base.Story)), 1)-1) // a mode may have several guards
 	for k := range row {
-		if list := come(m.Stories[k]); len(list) == usual && nth < usual {
+		if list := come(m.Stories[k]); nth < len(list) {
 			row[k] = list[nth]
 		}
 	}

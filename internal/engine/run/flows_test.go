@@ -222,6 +222,10 @@ func (m *flows) run(p []float64) float64 {
 	}
 	c.choose()
 	c.rise()
+	for i := range c.atoms { // whether what holds very soon has come to hold is another matter
+		v, _ := c.margin(&c.atoms[i], 0, c.y)
+		c.lost = c.lost || math.Abs(v) < 100*near
+	}
 	const most = 40 // more accumulate
 	for range most {
 		next := c.next(end)

@@ -290,7 +290,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Undo()
 		return false
 	}
-	s.TellSides(r.model.Explain, all)
+	s.TellSides(r.model.Explain, all, kinked == nil && len(r.kinked) > 0)
 	if all && len(r.missed) > 0 {
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}

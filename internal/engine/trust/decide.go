@@ -109,11 +109,20 @@ func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
 	twins, at := map[occurrence][]float64{}, 0
 	occurrences(d.Times.Other, func(o occurrence, _ *result.Event) { twins[o], at = d.Times.Twin[at], at+1 })
 	s.timesKnown, at = make([][]bool, len(s.Events)), 0
+	given := make([]bool, s.Columns) // times have no derivatives by initial values
+	for _, v := range s.Variables {
+		for k := v.Offset; k < v.Offset+v.Size(); k++ {
+			given[k] = !v.Initial
+		}
+	}
 	occurrences(s.Events, func(o occurrence, e *result.Event) {
 		mine, theirs, known := d.Times.Of[at], twins[o], make([]bool, len(e.Params))
 		s.timesKnown[at], at = known, at+1
-		if mine == nil || theirs == nil {
+		if mine == nil {
 			return
+		}
+		if theirs == nil { // it lacks the event
+			theirs = mine
 		}
 		for k, x := range e.Params {
 			l, r := 0-mine[2*k], mine[2*k+1]
@@ -121,7 +130,17 @@ func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
 			size := max(math.Abs(l), math.Abs(r))
 			noise := float64(1e-10*math.Abs(s.To-s.From)) / d.Sizes[k]
 			differ := !(math.Abs(l-r) <= float64(little*size)+4*err+noise)
+			alone := given[k] && (l != l) != (r != r) && (l != l) == (theirs[2*k] != theirs[2*k]) &&
+				(r != r) == (theirs[2*k+1] != theirs[2*k+1]) // it comes on one side only
+			if alone {
+				side := result.TimeSides{Column: k, Left: l, Right: r}
+				side.Coincidences = s.from(d, k, used)
+				e.OneSided, known[k] = append(e.OneSided, side), true
+				continue
+			}
 			switch off := min(math.Abs(x-l), math.Abs(x-r)); {
+			case !given[k]:
+				known[k] = true
 			case l != l || r != r || !(err <= float64(1e-4*size)+100*noise):
 			case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
 			default:
@@ -222,10 +241,10 @@ func (s *Result) Undo() {
 }
 
 // TellSides notes what derivatives are on both sides. Where that is known of all, it takes back the warnings that some
-// do not exist.
-func (s *Result) TellSides(x *explain.Explainer, all bool) {
+// do not exist; of kinks, if all were met.
+func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(d diag.Diagnostic) bool {
-		return all && slices.Contains(doubtful, d.Code) && d.Level == diag.Warning
+		return all && (d.Code == explain.CodeTie || met && d.Code == explain.CodeKink) && d.Level == diag.Warning
 	})
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]

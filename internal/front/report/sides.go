@@ -79,7 +79,7 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 		e := &s.Events[i]
 		for _, b := range e.OneSided {
 			list = append(list, fmt.Sprintf("the time of %s by %s %s | %s", eventElement(*e), columnName(s, b.Column),
-				significant(b.Left, 8), significant(b.Right, 8)))
+				comes(b.Left), comes(b.Right)))
 		}
 	}
 	for _, x := range s.OneSided.Leaps {
@@ -88,6 +88,14 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 	}
 	p.someOf(sidedMark+" one-sided, left | right: ", list)
 	p.someOf("leaps, value on the left | on the right: ", leaps)
+}
+
+// comes writes the derivative of the time of an event on a side; NaN where it does not come there.
+func comes(x float64) string {
+	if x != x {
+		return "none"
+	}
+	return significant(x, 8)
 }
 
 // someOf writes a list after what it is, and the first of many alone.
