@@ -28,8 +28,8 @@ type Crosser interface {
 	// behind what comes there, and makes it one at a fixed time.
 	Start(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
-	// meeting, where params move by pd[P]. direction numbers the motion. far is how far times of steps before have moved
-	// at most: what is small beside that may be rounding.
+	// meeting, where params move by pd[P]. direction numbers the motion. far is how far times of steps before have
+	// moved at most: what is small beside that may be rounding.
 	Cross(at *Meeting, direction int, far float64, pd, y, d, f []float64) error
 	// Jump returns by how much functionals are others along a direction than in the run; nil where they are the same.
 	Jump(direction int) []float64

@@ -49,8 +49,8 @@ func InputsOf(t *tape.Tape, output tapec.Name, i int) (list []tapec.Name) {
 	return nil
 }
 
-// elementOf returns the value of t that has element i of an output, or all elements for -1, and which element of it that
-// is. It returns -1 if there is no such output.
+// elementOf returns the value of t that has element i of an output, or all elements for -1, and which element of it
+// that is. It returns -1 if there is no such output.
 func elementOf(t *tape.Tape, output tapec.Name, i int) (v tape.Value, at int) {
 	v, ok := t.Output(output.String())
 	if !ok {
@@ -69,7 +69,7 @@ func elementOf(t *tape.Tape, output tapec.Name, i int) (v tape.Value, at int) {
 }
 
 // SameMargin reports whether guards i and j have one margin, as those of events with the same condition have.
-func (m *Model) SameMargin(i, j int) bool {
+func SameMargin(m *Model, i, j int) bool {
 	v, k := elementOf(m.Compiled.Guards, tapec.Margins.Name(), i)
 	w, l := elementOf(m.Compiled.Guards, tapec.Margins.Name(), j)
 	return v == w && k == l

@@ -16,8 +16,8 @@ import (
 // In between, the conditions then hold in another combination. Whether that makes derivatives those of one side is for
 // package contact, or for runs on both sides, to say.
 
-// often counts how often the same atoms have met in this run. Those of a run with periods meet again and again: they are
-// looked at the first few times, and then each time that their number has doubled.
+// often counts how often the same atoms have met in this run. Those of a run with periods meet again and again: they
+// are looked at the first few times, and then each time that their number has doubled.
 func (w *Separator) often(key uint64) bool {
 	const few = 8
 	if w.met == nil {
@@ -263,8 +263,8 @@ func (m *vicinity) margins(side int, dt float64) (list []float64) {
 	return list
 }
 
-// move moves the point, and returns by how much the times of the start and the end of the run move. Each number moves by another part
-// of its size. That of a state is how far its rates take it in the run.
+// move moves the point, and returns by how much the times of the start and the end of the run move. Each number
+// moves by another part of its size. That of a state is how far its rates take it in the run.
 func (m *vicinity) move(dir *direction, size float64) (from, to float64) {
 	pt, j, n := m.task.Point, m.at, 0
 	part := func(size float64) float64 {
@@ -415,8 +415,8 @@ func (m *vicinity) parts(dir *direction) bool {
 	return high-low > float64(little*far)+float64(64*(math.Nextafter(now, math.Inf(1))-now))
 }
 
-// movedBy reports whether element k of a variable, moved alone, takes conditions apart. What a motion of the states does
-// is not its business, but at the start.
+// movedBy reports whether element k of a variable, moved alone, takes conditions apart. What a motion of the states
+// does is not its business, but at the start.
 func (m *vicinity) movedBy(v compiled.Variable, k int) bool {
 	if v.Initial {
 		return m.at.Start && m.parts(&direction{param: -1, state: m.model.State(v.Name).Offset + k})

@@ -25,8 +25,8 @@ func (w *Separator) separation(happens []bool) *separation {
 	return &separation{neighbour: neighbour{Separator: w}, dependence: newDependence(w.model, happens)}
 }
 
-// separates marks the variables that move apart what meets, where conditions about it are looked at: at a junction, and at
-// the start. It reports whether that is all that does.
+// separates marks the variables that move apart what meets, where conditions about it are looked at: at a junction, and
+// at the start. It reports whether that is all that does.
 func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 	j := x.tie.Many
 	if j == nil {

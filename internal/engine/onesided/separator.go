@@ -60,7 +60,7 @@ func (w *Separator) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if a.Guard < 0 {
 		a, b = b, a
 	}
-	if b.Guard >= 0 && w.model.SameMargin(a.Guard, b.Guard) {
+	if b.Guard >= 0 && compiled.SameMargin(w.model, a.Guard, b.Guard) {
 		return false
 	}
 	sets := w.setMoving

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// flows is a random model whose rates are linear between causes. Its own simulator, which knows nothing of odes, follows
-// it to rounding: rates by their power series, thresholds by Newton's method. Coefficients are small dyadic fractions,
+// flows is a random model whose rates are linear between causes. Its own simulator, which knows nothing of odes,
+// follows it to rounding: rates by their power series, thresholds by Newton's method. Coefficients are small dyadic fractions,
 // and thresholds are what the simulator has at the time of a coincidence.
 type flows struct {
 	p      []float64 // params: thresholds, times, lags and initial values
@@ -667,7 +667,7 @@ func (d *drawing) group(g int, at, lag float64, y [3]float64) bool {
 			case d.IntN(2) == 0:
 				c.rate[i] = eighth(d.Rand, 8)
 			case d.IntN(4) == 0:
-				c.along[i], c.state = eighth(d.Rand, 4), c.state
+				c.along[i] = eighth(d.Rand, 4)
 			}
 		}
 		if straight := d.linear == [3][3]float64{}; straight {

@@ -530,7 +530,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
 	out.Crossed = followable(stats.Warnings)
 	r.kinked = kinks
-	out.Kinked = r.kinkedBy(kinks)
+	out.Kinked = kinkedBy(r, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	folds := append(kinks, r.worker.Folds(stats.Ties, stats.Fired, r.places, r.columns)...)
 	if r.wantsSecond() {
@@ -554,7 +554,7 @@ func (r *Runner) toldKinks() *onesided.Kinks {
 
 // kinkedBy marks derivatives that kinks make those of one side; also where a column moves a kink alone. It returns nil
 // for no kinks.
-func (r *Runner) kinkedBy(kinks []onesided.Fold) (list []bool) {
+func kinkedBy(r *Runner, kinks []onesided.Fold) (list []bool) {
 	if len(kinks) == 0 {
 		return nil
 	}

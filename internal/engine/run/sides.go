@@ -29,7 +29,7 @@ type Sides struct {
 	peaks                   []bool      // [objectives] that read largest values of which too little is known
 	reads                   []bool      // [objectives] largest values
 	settled                 bool        // what may have been missed is among the causes
-	times                   [][]float64 // by events that are listed: how their times move, [both sides of columns]; or nil
+	times                   [][]float64 // of listed events, how they move on both sides of columns; or nil
 	runs                    []sidesRun  // of the experiments and of the run itself
 }
 
@@ -103,7 +103,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
 	if found.Times != nil {
-		s.times = r.timesOf(c, found.Times)
+		s.times = timesOfEvents(r, c, found.Times)
 	}
 	s.settled = s.explain(r.missed) && s.meets(r.tied)
 	s.judgePeaks(r, found.Peaks)
@@ -111,8 +111,8 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 	return s, "", nil
 }
 
-// timesOf returns how times of events that are listed move on both sides of columns: those of meetings, and others.
-func (r *Runner) timesOf(c *coincide.Crossing, moved map[int][]float64) (list [][]float64) {
+// timesOfEvents returns how times of events that are listed move on both sides of columns: those of meetings, and others.
+func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (list [][]float64) {
 	type occurrence struct {
 		met, number int
 		mode        bool
@@ -265,8 +265,8 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
 	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
 	// A condition that a body sets to its threshold is a cause of what is met there.
-	kinked := r.kinkedBy(slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
-		return r.isMet(mine, &f) && r.isMet(theirs, &f)
+	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
+		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
 	for k := range r.columns {
 		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
@@ -279,7 +279,8 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		together := mine.together(k) && theirs.together(k)
 		for i := range r.objectives {
 			at := i*r.columns + k
-			d.Known[at] = known && !(kinked != nil && (kinked[at] || !together)) && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
+			bends := kinked != nil && (kinked[at] || !together)
+			d.Known[at] = known && !bends && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
 		}
 	}
 	for c := range mine.Met {
@@ -298,7 +299,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 }
 
 // isMet reports whether a kink is conditions that were met with other causes.
-func (r *Runner) isMet(s *Sides, f *onesided.Fold) bool {
+func isMet(r *Runner, s *Sides, f *onesided.Fold) bool {
 	return f.Guards != nil && !f.Rounded && !slices.ContainsFunc(f.Guards, func(i int) bool {
 		return !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
 			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Guards, i)

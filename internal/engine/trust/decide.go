@@ -206,8 +206,8 @@ func (s *Result) Agree() {
 	}
 }
 
-// DoubtTimes grades the times of events at coincidences, at some times, and behind the first of them: which of several a
-// time is, and how it moves, depends on the side. Derivatives that are known on both sides are sound.
+// DoubtTimes grades the times of events at coincidences, at some times, and behind the first of them: which of several
+// a time is, and how it moves, depends on the side. Derivatives that are known on both sides are sound.
 func (s *Result) DoubtTimes(times []float64, within float64) {
 	first := slices.Min(append(times, math.Inf(1)))
 	for i := range s.Events {
