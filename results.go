@@ -17,6 +17,8 @@ type (
 	Sensitivities = result.Sensitivities
 	// BothSides are derivatives on both sides, where they differ.
 	BothSides = result.BothSides
+	// TimeSides are derivatives of the time of an event on both sides.
+	TimeSides = result.TimeSides
 	// Leap is a value that leaps where a variable passes the value that it has.
 	Leap = result.Leap
 	// Coincidence is a time of a run at which several causes come.

@@ -24,8 +24,28 @@ type Event struct {
 	Error  float64
 	Trust  Trust   // of T
 	Trusts []Trust // of Params; nil where all are sound
+	// OneSided are those of Params that are others on the other side, as far as both are known.
+	OneSided []TimeSides
 	// Written is the form in which elements are written where Name is of copies of a component: "c[].spike"; else "".
 	Written string `form:"-"`
+}
+
+// TimeSides are the derivatives of the time of an event by column Column on both sides. One is NaN where the event does
+// not come on that side, or another one of its kind does.
+type TimeSides struct {
+	Column       int
+	Left, Right  float64
+	Coincidences []int // of Sensitivities.OneSided, that make them differ
+}
+
+// OnBothSides returns the derivatives of the time by column k on both sides; false where they are one.
+func (e *Event) OnBothSides(k int) (b TimeSides, ok bool) {
+	for _, b := range e.OneSided {
+		if b.Column == k {
+			return b, true
+		}
+	}
+	return b, false
 }
 
 // Label names the event with its index: "dose[2]", "c[3].spike".

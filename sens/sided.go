@@ -28,8 +28,9 @@ type Crosser interface {
 	// behind what comes there, and makes it one at a fixed time.
 	Start(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
-	// meeting, where params move by pd[P]. direction numbers the motion.
-	Cross(at *Meeting, direction int, pd, y, d, f []float64) error
+	// meeting, where params move by pd[P]. direction numbers the motion. far is how far times of steps before have
+	// moved at most: what is small beside that may be rounding.
+	Cross(at *Meeting, direction int, far float64, pd, y, d, f []float64) error
 	// Jump returns by how much functionals are others along a direction than in the run; nil where they are the same.
 	Jump(direction int) []float64
 }
@@ -38,6 +39,9 @@ type Crosser interface {
 type Sides struct {
 	Slopes, Values [][]float64 // [directions][objectives]
 	Peaks          []Peak      // largest values of the run
+	// Times is, by marks of events and changes of mode outside of meetings, how their times move, [directions]; nil
+	// unless Sided.Times asks for it.
+	Times map[int][]float64
 }
 
 // Sided differentiates a run along directions, with each followed on its own through meetings: there, causes come in
@@ -46,6 +50,7 @@ type Sided struct {
 	// New makes the worker. It is called once per gradient.
 	New     func() TangentWorker
 	Crosser Crosser
+	Times   bool // of events are wanted
 }
 
 // sidedWalk is a walk that crosses meetings.
@@ -59,6 +64,9 @@ type sidedWalk struct {
 	coming   ahead    // the readings to come
 	y, d, f  []float64
 	p        []float64
+	moved    map[int][]float64 // Sides.Times
+	n        int               // directions
+	far      []float64         // [lanes] how far times have moved
 }
 
 // meeting is a Meeting, with where it lies in the run: behind step first, up to step last and mark end.
@@ -92,6 +100,10 @@ func (a *Sided) Along(
 	}
 	w.dy0 = make([]float64, z.N*l)
 	out = &Sides{Peaks: res.Peaks}
+	if w.n = n; a.Times {
+		w.moved = map[int][]float64{}
+		out.Times = w.moved
+	}
 	for first := 0; first < n; first += l {
 		clear(w.pd)
 		clear(w.dy0)
@@ -233,6 +245,7 @@ func (w *sidedWalk) start(mk int, fired *[]solvers.Firing) (end int, err error) 
 func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
+	w.far = make([]float64, w.l)
 	run := w.run
 	w.mk, w.coming = 0, w.res.readings
 	past := run.Size().P + run.Size().N // directions beyond those of params and of initial values alone
@@ -269,7 +282,9 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 					return err
 				}
 			}
-			if w.pushMark(w.mk, left, past); w.mark.Kind != solvers.MarkStart {
+			w.pushMark(w.mk, left, past)
+			w.noteTime(first, lanes)
+			if w.mark.Kind != solvers.MarkStart {
 				continue
 			}
 			if w.crossStart(first, lanes); w.begins != nil {
@@ -280,6 +295,19 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil
+}
+
+// noteTime notes how the time of the present mark moves, if it is one of those that are wanted.
+func (w *sidedWalk) noteTime(first, lanes int) {
+	if w.moved == nil || !w.mark.Happens() {
+		return
+	}
+	row := w.moved[w.mk]
+	if row == nil {
+		row = make([]float64, w.n)
+		w.moved[w.mk] = row
+	}
+	copy(row[first:first+lanes], w.td)
 }
 
 // skip goes on behind what belongs to a meeting. It returns the last step of that; of largest values that lie there the
@@ -317,6 +345,9 @@ func (w *sidedWalk) cross(i int) (err error) {
 		e = solvers.End{}
 	}
 	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
+	for j, x := range w.td {
+		w.far[j] = max(w.far[j], math.Abs(x))
+	}
 	if err := w.pushReadings(&w.coming, i); err != nil {
 		return err
 	}
@@ -404,7 +435,7 @@ func (w *sidedWalk) through(at *meeting, first, lanes int) {
 		w.take(w.y, w.yd, j)
 		w.take(w.d, w.dd, j)
 		w.take(w.f, w.fd, j)
-		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.p, w.y, w.d, w.f), j)
+		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.far[j], w.p, w.y, w.d, w.f), j)
 	}
 	w.behind(&at.Meeting)
 }

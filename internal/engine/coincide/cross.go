@@ -13,7 +13,9 @@ import (
 // Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
 type Crossing struct {
 	*Model
-	Met     []Met
+	Met []Met
+	// Sets reports whether a body sets a condition to its threshold at a time: what comes there alone is met as well.
+	Sets    func(t float64) bool
 	columns []place      // of active params among all
 	unknown map[int]bool // directions that cannot be followed
 	leaps   map[int]bool // directions along which states, discretes or modes leap
@@ -33,7 +35,11 @@ type Met struct {
 	Stories map[int][]contact.Step
 	Causes  []string // in the words of the model
 	Names   []string // of guards among them, as solvers know them
+	Guards  []int    // of these and of all others
 }
+
+// Within is within which times are that of the meeting.
+func (m *Met) Within() float64 { return 10 * m.group.Near }
 
 // Differs reports whether what happens along two directions comes in another order.
 func (m *Met) Differs(a, b int) bool {
@@ -61,14 +67,15 @@ func (m *Model) Cross(active []string) *Crossing {
 // Meets implements sens.Crosser.
 func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
-	causes, fixed := c.causes(l, g)
-	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 {
+	causes, fixed := c.causes(l, g, at)
+	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 && !(causes == 1 && c.Sets(at.T)) {
 		return false
 	}
 	met := Met{
 		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
 	}
-	met.Causes, met.Names = c.words(l, g)
+	met.Guards = c.touched(l, g, at)
+	met.Causes, met.Names = c.words(l, g, met.Guards)
 	follow := g.Follow
 	if at.Start {
 		met.Causes = append([]string{"the start"}, met.Causes...)
@@ -111,7 +118,7 @@ func (c *Crossing) same(s *contact.Side, at *sens.Meeting) bool {
 }
 
 // causes counts the causes of a group, and those whose times are fixed.
-func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
+func (c *Crossing) causes(l *local, g *contact.Group, at *sens.Meeting) (n, fixed int) {
 	after, _ := l.Times(g.Z, nil)
 	for i, t := range after {
 		switch {
@@ -123,14 +130,8 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 		}
 	}
 	n += l.last(g)
-	k := make([]float64, len(g.Z))
-	l.Rates(g.Z, g.M, k)
-	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
 	seen := map[any]bool{}
-	for a, i := range c.atoms {
-		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
-			continue
-		}
+	for _, i := range c.touched(l, g, at) {
 		var key any = i
 		if first := len(c.compiled.GuardList); i >= first {
 			key = c.compiled.ClockList[i-first].Span
@@ -143,6 +144,28 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 		}
 	}
 	return n, fixed
+}
+
+// touched lists the conditions, as Model.atoms has them, that pass their thresholds at a meeting: with the left limits
+// there or, where bodies have set something to its threshold, with the right ones.
+func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list []int) {
+	k := make([]float64, len(g.Z))
+	find := func(z, m []float64) {
+		l.Rates(z, m, k)
+		margin, rate := l.Margins(z, m, k, 1, 0)
+		for a, i := range c.atoms {
+			if math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a])) && rate[a] != 0 && !slices.Contains(list, i) {
+				list = append(list, i)
+			}
+		}
+	}
+	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) {
+		z := slices.Clone(g.Z)
+		copy(z, at.Yp)
+		copy(z[c.nY:], at.Dp)
+		find(z, at.Mp)
+	}
+	return list
 }
 
 // met returns what is known of a meeting.
@@ -200,8 +223,11 @@ func (c *Crossing) aim(l *local, pd []float64) {
 }
 
 // Cross implements sens.Crosser.
-func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64) error {
-	return c.through(at, direction, pd, y, d, f, (*contact.Group).Follow)
+func (c *Crossing) Cross(at *sens.Meeting, direction int, far float64, pd, y, d, f []float64) error {
+	return c.through(at, direction, pd, y, d, f, func(g *contact.Group, dz []float64) (*contact.Side, error) {
+		g.Far = far
+		return g.Follow(dz)
+	})
 }
 
 // through moves a motion through a meeting.
@@ -313,8 +339,46 @@ func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
 
 var _ sens.Crosser = (*Crossing)(nil)
 
+// Shifts returns how the time of the nth happening of an event, or change of a mode, at a meeting moves along n
+// directions: NaN where it does not come.
+func (c *Crossing) Shifts(m *Met, e *sens.EventTime, nth, n int) []float64 {
+	come := func(story []contact.Step) (list []float64) {
+		for _, s := range story {
+			in, number := s.Events, c.Number(e)
+			if e.Mode {
+				in = s.Modes
+			}
+			for _, k := range in {
+				if k == number {
+					list = append(list, s.Shift)
+				}
+			}
+		}
+		return list
+	}
+	row := slices.Repeat([]float64{math.NaN()}, n)
+	if m.base == nil {
+		return row
+	}
+	nth = min(nth, max(len(come(m.base.Story)), 1)-1) // a mode may have several guards
+	for k := range row {
+		if list := come(m.Stories[k]); nth < len(list) {
+			row[k] = list[nth]
+		}
+	}
+	return row
+}
+
+// Number returns that of an event, or of the mode that changes.
+func (c *Crossing) Number(e *sens.EventTime) int {
+	if e.Mode {
+		return c.guards[e.Guard].Mode
+	}
+	return c.first[e.Firing.Event] + e.Firing.Elem
+}
+
 // words names the causes of a group.
-func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
+func (c *Crossing) words(l *local, g *contact.Group, guards []int) (list, names []string) {
 	add := func(name string) {
 		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
 			name, _, _ = strings.Cut(text, " then ")
@@ -339,13 +403,7 @@ func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
 			add("a bound or knot")
 		}
 	}
-	k := make([]float64, len(g.Z))
-	l.Rates(g.Z, g.M, k)
-	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
-	for a, i := range c.atoms {
-		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
-			continue
-		}
+	for _, i := range guards {
 		if i < len(c.guards) && c.guards[i].Name != "" {
 			names = append(names, c.guards[i].Name)
 		}

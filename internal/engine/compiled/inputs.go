@@ -43,21 +43,36 @@ func InputsOf(t *tape.Tape, output tapec.Name, i int) (list []tapec.Name) {
 	if t == nil {
 		return nil
 	}
+	if v, _ := elementOf(t, output, i); v >= 0 {
+		return InputsOfValue(t, v)
+	}
+	return nil
+}
+
+// elementOf returns the value of t that has element i of an output, or all elements for -1, and which element of it
+// that is. It returns -1 if there is no such output.
+func elementOf(t *tape.Tape, output tapec.Name, i int) (v tape.Value, at int) {
 	v, ok := t.Output(output.String())
 	if !ok {
-		return nil
+		return -1, 0
 	}
 	if in := t.Instr(v); i >= 0 && in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
 		for _, p := range in.Args {
 			n := t.Shape(p).Size()
 			if i < n {
-				v = p
-				break
+				return p, i
 			}
 			i -= n
 		}
 	}
-	return InputsOfValue(t, v)
+	return v, i
+}
+
+// SameMargin reports whether guards i and j have one margin, as those of events with the same condition have.
+func SameMargin(m *Model, i, j int) bool {
+	v, k := elementOf(m.Compiled.Guards, tapec.Margins.Name(), i)
+	w, l := elementOf(m.Compiled.Guards, tapec.Margins.Name(), j)
+	return v == w && k == l
 }
 
 // InputsOfValue lists the inputs that a value of t depends on.

@@ -116,6 +116,7 @@ type Group struct {
 	Near       float64   // how long before or after the point a cause counts as one of the group
 	Reach      float64   // how long before or after it looks are taken; Near is a small part of that
 	Each       bool      // what follows from a body comes right after it
+	Far        float64   // how far times have moved before; shifts that are small beside that may be rounding
 	// Lot, if not nil, draws the place of an event among those of equal priority that come at one time. nth is how many
 	// times it has happened before, instant what sets it off, or -1, and already how many events have happened.
 	Lot func(event, nth, instant, already int) uint64
@@ -123,6 +124,7 @@ type Group struct {
 
 // Step is something that happened in a group, with all that came at the same shift of time.
 type Step struct {
+	Shift    float64
 	Events   []int // in their order
 	Instants []int
 	Modes    []int // those that changed
@@ -241,6 +243,9 @@ func (f *follower) side() *Side {
 	return &Side{Z: f.z, M: f.m, DZ: f.x, Over: f.over, Story: f.story}
 }
 
+// rounded is the part of how far times have moved that rounding makes of shifts.
+const rounded = 1e-12
+
 // scale chooses how far to look, from the shifts of the causes. What differs by less than a millionth of them is one.
 func (f *follower) scale(roots []float64) {
 	lo, hi := slices.Min(roots), slices.Max(roots)
@@ -248,10 +253,14 @@ func (f *follower) scale(roots []float64) {
 	if f.unit = hi - lo; !(f.unit > float64(1e-9*size)) {
 		f.unit = size
 	}
+	noise := float64(rounded * f.Far)
+	if f.unit <= noise {
+		f.unit = f.Far
+	}
 	if f.unit == 0 {
 		f.unit = 1
 	}
-	f.tie = float64(1e-9 * max(f.unit, float64(1e-3*size)))
+	f.tie = max(float64(1e-9*max(f.unit, float64(1e-3*size))), noise)
 	f.e = f.Reach / f.unit
 }
 
@@ -434,6 +443,7 @@ func (f *follower) read(sites []int, ends int, jumped bool, left, leftX []float6
 // tell adds a step to the story.
 func (f *follower) tell(now Step) {
 	if len(now.Events)+len(now.Instants)+len(now.Modes) > 0 {
+		now.Shift = f.s
 		f.story = append(f.story, now)
 	}
 }
@@ -498,6 +508,9 @@ func (f *follower) wave(wave []member, held []bool) error {
 		if f.Fire(m.event, f.count[m.event]-1, m.instant, f.z, f.x, f.s) {
 			f.over = true
 			return nil
+		}
+		if len(f.m) == 0 && !f.Each {
+			continue // nobody looks
 		}
 		sight, err := f.look()
 		if err != nil {

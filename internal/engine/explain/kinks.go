@@ -82,6 +82,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record
 			if !k.Moved() || k.Smooth && !second {
 				continue
 			}
+			k.T = t
 			if all = append(all, k.Fold); !k.Tie && !said[k.Span] { // ties have been told
 				said[k.Span] = true
 				n++

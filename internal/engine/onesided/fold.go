@@ -51,6 +51,10 @@ type Fold struct {
 	Rounded bool
 	// Meets tells that things come together there, so that second derivatives may jump.
 	Meets bool
+	// T is the time of a kink. Guards are those of a condition that a body has set to its threshold there; nil where
+	// the kink is another one.
+	T      float64
+	Guards []int
 }
 
 // Moved reports whether anything moves the fold.

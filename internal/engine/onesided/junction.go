@@ -12,16 +12,20 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Where several conditions change at one time, the run is repeated in miniature about that time, with what derivatives
-// are taken by moved to one side and to the other. In between the conditions may then hold in another combination. If
-// what that changes is not the opposite on the other side, derivatives are those of one side.
-//
-// The miniature has the modes as they are chosen, the rates of the point itself, and the times at which conditions of
-// events become true. It has no bodies.
+// Where several conditions change at one time, what derivatives are taken by may move one of them further than another.
+// In between, the conditions then hold in another combination. Whether that makes derivatives those of one side is for
+// package contact, or for runs on both sides, to say.
 
-// A junction of the same atoms comes again and again in a run with periods. It is looked at the first often times, and
-// then each time that their number has doubled.
-const often = 8
+// often counts how often the same atoms have met in this run. Those of a run with periods meet again and again: they
+// are looked at the first few times, and then each time that their number has doubled.
+func (w *Separator) often(key uint64) bool {
+	const few = 8
+	if w.met == nil {
+		w.met = map[uint64]int{}
+	}
+	w.met[key]++
+	return w.met[key] > few && bits.OnesCount(uint(w.met[key])) > 1
+}
 
 // OneSided implements solvers.Separator.
 func (w *Separator) OneSided(j *solvers.Junction) (which [2]string, some bool) {
@@ -45,30 +49,20 @@ func (w *Separator) OneSided(j *solvers.Junction) (which [2]string, some bool) {
 			key = bits.RotateLeft64(key*0x9e3779b97f4a7c15+uint64(a.Of[k])+1, 23)
 		}
 	}
-	if count < 2 {
+	if count < 2 || w.often(key) || !newVicinity(w, j, near).someParts() {
 		return which, false
 	}
-	if w.met == nil {
-		w.met = map[uint64]int{}
-	}
-	if w.met[key]++; w.met[key] > often && bits.OnesCount(uint(w.met[key])) > 1 {
-		return which, false
-	}
-	m := newMiniature(w, j, near)
-	if m.someFolds() {
-		return [2]string{a.Name(w.model, first), a.Name(w.model, second)}, true
-	}
-	return which, false
+	return [2]string{a.Name(w.model, first), a.Name(w.model, second)}, true
 }
 
-// mostAlone is how many params are moved alone to see whether derivatives are one-sided. More move together only.
+// mostAlone is how many params are moved alone to see whether conditions come apart. More move together only.
 const mostAlone = 32
 
-// someFolds reports whether some motion makes derivatives one-sided. What moves alone is not lost beside what moves
-// the conditions much further.
-func (m *miniature) someFolds() bool {
+// someParts reports whether some motion takes conditions apart. What moves alone is not lost beside what moves the
+// conditions much further.
+func (m *vicinity) someParts() bool {
 	for way := range ways {
-		if m.folds(&direction{way: way, params: true, states: true, param: -1, state: -1}) || m.moves(way) {
+		if m.parts(&direction{way: way, params: true, states: true, param: -1, state: -1}) || m.partsBy(way) {
 			return true
 		}
 	}
@@ -78,7 +72,7 @@ func (m *miniature) someFolds() bool {
 			continue
 		}
 		for i := at.Offset; i < at.Offset+at.Len && n < mostAlone; i++ {
-			if n++; m.alone(i) {
+			if n++; m.parts(&direction{param: i, state: -1}) {
 				return true
 			}
 		}
@@ -93,7 +87,7 @@ type named struct {
 }
 
 // activeParams lists the params that derivatives are taken by, but for those that follow others.
-func (m *miniature) activeParams() (list []named) {
+func (m *vicinity) activeParams() (list []named) {
 	for _, s := range m.model.Checked.Params {
 		if _, active := m.task.Plan.Columns[s.Name]; active && !m.task.Point.FollowsOthers(s) {
 			list = append(list, named{s.Name, m.model.Param(s.Name)})
@@ -102,13 +96,10 @@ func (m *miniature) activeParams() (list []named) {
 	return list
 }
 
-// moves reports whether a motion of states, or of discretes, makes derivatives one-sided.
-func (m *miniature) moves(way int) bool {
-	return m.folds(&direction{way: way, states: true, param: -1, state: -1})
+// partsBy reports whether a motion of states, or of discretes, takes conditions apart.
+func (m *vicinity) partsBy(way int) bool {
+	return m.parts(&direction{way: way, states: true, param: -1, state: -1})
 }
-
-// alone reports whether a motion of a param does.
-func (m *miniature) alone(param int) bool { return m.folds(&direction{param: param, state: -1}) }
 
 // nearAtoms tells which atoms change at a junction, in the modes before it or in those behind it.
 func (w *Separator) nearAtoms(j *solvers.Junction) []bool {
@@ -164,31 +155,26 @@ type direction struct {
 	state  int  // whose initial value alone moves, or -1
 }
 
-// miniature is the run about a junction.
-type miniature struct {
+// vicinity is what lies about a junction.
+type vicinity struct {
 	neighbour
 	at             *solvers.Junction
 	changing       []bool // [atoms]
 	choose, guards *tape.Evaluator[float64]
 	clocks         *tape.Evaluator[float64]
 	kept           []float64
-	reach          float64      // how long before and behind the junction it goes
 	field          [2][]float64 // rates in the modes before and behind
 	base, slopes   [2][]float64 // of the atoms in these modes
 	begun, begunD  []float64    // states and discretes at the start without a motion
 	wander         []int        // discretes that move
 	instants       []float64    // their times
-	known          []moded
 }
 
-// moded are the rates in some modes.
-type moded struct{ modes, rates []float64 }
-
-func newMiniature(w *Separator, j *solvers.Junction, changing []bool) *miniature {
+func newVicinity(w *Separator, j *solvers.Junction, changing []bool) *vicinity {
 	c := w.model.Compiled
-	m := &miniature{
+	m := &vicinity{
 		neighbour: neighbour{Separator: w, t: j.T, y: j.Y, d: j.D}, at: j, changing: changing,
-		reach: float64(0x1p-18 * j.Span), kept: make([]float64, w.model.Layout.NM), wander: w.wandering(),
+		kept: make([]float64, w.model.Layout.NM), wander: w.wandering(),
 	}
 	for to, t := range map[**tape.Evaluator[float64]]*tape.Tape{
 		&m.choose: c.Choose, &m.guards: c.Guards, &m.clocks: c.Clocks,
@@ -230,12 +216,7 @@ func (w *Separator) wandering() (list []int) {
 }
 
 // ratesIn returns the rates of the point in some modes. An integral has none outside of its bounds.
-func (m *miniature) ratesIn(modes []float64) []float64 {
-	for _, k := range m.known {
-		if slices.Equal(k.modes, modes) {
-			return k.rates
-		}
-	}
+func (m *vicinity) ratesIn(modes []float64) []float64 {
 	z := m.task.Size()
 	k := make([]float64, z.N+z.Q)
 	m.worker.Enter(m.at.D, modes)
@@ -246,12 +227,11 @@ func (m *miniature) ratesIn(modes []float64) []float64 {
 			k[z.N+f.Offset+e] *= modes[window]
 		}
 	}
-	m.known = append(m.known, moded{slices.Clone(modes), k})
 	return k
 }
 
 // along returns the states dt behind the present ones.
-func (m *miniature) along(y, rates []float64, dt float64) []float64 {
+func (m *vicinity) along(y, rates []float64, dt float64) []float64 {
 	to := make([]float64, len(y))
 	for i, x := range y {
 		if to[i] = x; !m.model.IsUnknown(i) {
@@ -262,7 +242,7 @@ func (m *miniature) along(y, rates []float64, dt float64) []float64 {
 }
 
 // margins returns those of all atoms in the modes before (0) or behind (1) the junction, dt behind it.
-func (m *miniature) margins(side int, dt float64) (list []float64) {
+func (m *vicinity) margins(side int, dt float64) (list []float64) {
 	at := vec.Values{
 		vec.T: {m.at.T + dt}, vec.Y: m.along(m.near, m.field[side], dt), vec.P: m.p, vec.D: m.d, vec.M: m.at.M[side],
 	}
@@ -283,9 +263,9 @@ func (m *miniature) margins(side int, dt float64) (list []float64) {
 	return list
 }
 
-// move moves the point, and returns the times at which the miniature begins and ends. Each number moves by another part
-// of its size. That of a state is how far its rates take it in the run.
-func (m *miniature) move(dir *direction, size float64) (from, to float64) {
+// move moves the point, and returns by how much the times of the start and the end of the run move. Each number
+// moves by another part of its size. That of a state is how far its rates take it in the run.
+func (m *vicinity) move(dir *direction, size float64) (from, to float64) {
 	pt, j, n := m.task.Point, m.at, 0
 	part := func(size float64) float64 {
 		n++
@@ -314,7 +294,6 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 		copy(m.near, moved)
 	}
 	m.d = j.D
-	from, to = -m.reach, m.reach
 	switch {
 	case j.Start:
 		from = m.times()[0] - j.T
@@ -346,7 +325,7 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 	return from, to
 }
 
-// holding is what the miniature knows at a time: the modes, and whether each event's condition holds.
+// holding is what the vicinity knows at a time: the modes, and whether each event's condition holds.
 type holding struct {
 	modes []float64
 	truth []bool
@@ -358,7 +337,7 @@ func (h *holding) equal(o *holding) bool {
 }
 
 // holds returns what holds at a time and states.
-func (m *miniature) holds(dt float64, y []float64) *holding {
+func (m *vicinity) holds(dt float64, y []float64) *holding {
 	c := m.model.Compiled
 	at := vec.Values{
 		vec.T: {m.at.T + dt}, vec.Y: y, vec.P: m.p, vec.D: m.d, vec.M: slices.Clone(m.at.M[0]), vec.Kept: m.kept,
@@ -390,131 +369,35 @@ func (m *miniature) holds(dt float64, y []float64) *holding {
 	return h
 }
 
-// passage is what a miniature does.
-type passage struct {
-	sums  []float64   // integrals of the rates
-	fires [][]float64 // of each condition of an event
-}
+// little is the part of how far conditions move that rounding may make of where they are.
+const little = 1e-6
 
-// mostChanges is how many changes a miniature may have. It has more where the solution slides.
-const mostChanges = 64
-
-// run runs the miniature for a motion. roots are the times at which atoms are expected to change. It returns nil where
-// there is no telling.
-func (m *miniature) run(dir *direction, size float64, roots []float64) *passage {
+// parts reports whether a motion takes conditions that change apart, or off a threshold at which one rests: whether it
+// shifts the times at which they change, those of bounds, of the start and of the end, by different amounts.
+func (m *vicinity) parts(dir *direction) bool {
+	const size = 1e-7
 	from, to := m.move(dir, size)
-	times := []float64{from, to}
-	for _, x := range roots {
-		if x > from && x < to {
-			times = append(times, x)
+	low, high := math.Inf(1), math.Inf(-1)
+	shift := func(by float64) {
+		if math.Abs(by) < math.MaxFloat64 {
+			low, high = min(low, by), max(high, by)
 		}
 	}
-	const evenly = 8
-	for i := 1; i < evenly; i++ {
-		times = append(times, from+float64((to-from)*float64(i)/evenly))
-	}
-	slices.Sort(times)
-	z := m.task.Size()
-	c := &passage{sums: make([]float64, z.N+z.Q)}
-	y := m.near
-	if !m.at.Start {
-		y = m.along(y, m.field[0], from)
-	}
-	now, h := from, m.holds(from, y)
-	c.fires = make([][]float64, len(h.truth))
-	changes := 0
-	// advance goes on to a time in the present modes.
-	advance := func(t float64) {
-		k := m.ratesIn(h.modes)
-		y = m.along(y, k, t-now)
-		for i, x := range k {
-			c.sums[i] = math.FMA(t-now, x, c.sums[i])
-		}
-		now = t
-	}
-	for n, next := range times {
-		if n+1 < len(times) { // between two roots, not at them
-			next = float64(0.5 * (next + times[n+1]))
-		}
-		if !(next > now) {
-			continue
-		}
-		for {
-			k := m.ratesIn(h.modes)
-			lo, hi, then := now, next, m.holds(next, m.along(y, k, next-now))
-			if then.equal(h) {
-				break
-			}
-			if changes++; changes > mostChanges {
-				return nil
-			}
-			for hi-lo > float64(0x1p-34*m.reach) {
-				mid := float64(0.5 * (lo + hi))
-				if !(mid > lo && mid < hi) {
-					break
-				}
-				if x := m.holds(mid, m.along(y, k, mid-now)); x.equal(h) {
-					lo = mid
-				} else {
-					hi, then = mid, x
-				}
-			}
-			advance(hi)
-			m.note(c, h, then, hi)
-			h = then
-		}
-		advance(next)
-	}
-	return c
-}
-
-// note adds the events that happen between two times, at the later one.
-func (m *miniature) note(c *passage, before, behind *holding, t float64) {
-	n := 0
-	for _, g := range m.model.Compiled.GuardList {
-		if g.Event < 0 {
-			continue
-		}
-		rises := behind.truth[n] && !before.truth[n]
-		falls := !behind.truth[n] && before.truth[n]
-		if g.Crossing {
-			rises = before.way[n] && (rises && g.Way >= 0 || falls && g.Way <= 0)
-		}
-		if rises {
-			c.fires[n] = append(c.fires[n], t)
-		}
-		n++
-	}
-}
-
-// folds reports whether what the miniature does is not the opposite on the other side of a motion.
-func (m *miniature) folds(dir *direction) bool {
-	const first = 1e-7
-	// How far atoms move in time.
-	from, to := m.move(dir, first)
-	shift := 0.0
 	if m.at.Start {
-		shift = math.Abs(from)
+		shift(from)
 	}
 	if m.at.End {
-		shift = max(shift, math.Abs(to))
+		shift(to)
 	}
-	var moved []float64
-	rests := false
 	for side := range 2 {
 		for i, x := range m.margins(side, 0) {
-			slope := m.slopes[side][i]
-			if !m.changing[i] {
-				continue
-			}
-			by := x - m.base[side][i]
-			if slope == 0 {
-				rests = rests || by != 0
-				continue
-			}
-			if by = -by / slope; math.Abs(by) < math.MaxFloat64 {
-				moved = append(moved, by)
-				shift = max(shift, math.Abs(by))
+			by, slope := x-m.base[side][i], m.slopes[side][i]
+			switch {
+			case !m.changing[i]:
+			case slope != 0:
+				shift(-by / slope)
+			case by != 0:
+				return true
 			}
 		}
 	}
@@ -522,95 +405,37 @@ func (m *miniature) folds(dir *direction) bool {
 		times := m.times()
 		for i, in := range m.model.Compiled.InstantList {
 			if in.Bound != tapec.NoBound && math.Abs(m.instants[i]-m.at.T) <= m.at.Soon {
-				by := times[i] - m.instants[i]
-				moved, shift = append(moved, by), max(shift, math.Abs(by))
+				shift(times[i] - m.instants[i])
 			}
 		}
 	}
-	if !(shift > 0) && !rests {
-		return false
-	}
-	size := 1e-4
-	if shift > 0 {
-		size = min(first*float64(0.25*m.reach)/shift, size)
-	}
-	shift = shift / first * size
-	if rests {
-		shift = m.reach
-	}
-	// What moves atoms by rounding alone does not move them.
+	// What moves conditions by rounding alone does not move them.
 	now := max(math.Abs(m.at.T), m.at.Span)
-	if shift <= float64(0x1p-28*m.reach)+float64(64*(math.Nextafter(now, math.Inf(1))-now)) {
-		return false
-	}
-	roots := func(sign float64) []float64 {
-		list := []float64{0}
-		for _, x := range moved {
-			list = append(list, float64(sign*x)/first*size)
-		}
-		return list
-	}
-	up, down, rest := m.run(dir, size, roots(1)), m.run(dir, -size, roots(-1)), m.run(dir, 0, roots(0))
-	if up == nil || down == nil || rest == nil {
-		return false
-	}
-	return m.fold(up, down, rest, shift)
+	far := max(math.Abs(low), math.Abs(high))
+	return high-low > float64(little*far)+float64(64*(math.Nextafter(now, math.Inf(1))-now))
 }
 
-// little is the part of how far atoms move that rounding, and what they are apart already, may make of a passage.
-const little = 4e-3
-
-// fold reports whether two passages, on both sides of a third, are not opposite.
-func (m *miniature) fold(up, down, rest *passage, shift float64) bool {
-	for i, x := range up.fires {
-		z := down.fires[i]
-		if len(x) != len(z) {
-			return true
-		}
-		for k := range x {
-			if math.Abs(x[k]+z[k]) > float64(little*shift) {
-				return true
-			}
-		}
-	}
-	for i, x := range up.sums {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, k := range m.known {
-			low, high = min(low, k.rates[i]), max(high, k.rates[i])
-		}
-		jump, size := high-low, max(math.Abs(low), math.Abs(high))
-		if i < len(m.at.Y) {
-			size = max(size, math.Abs(m.at.Y[i])/m.at.Span)
-		}
-		bend := math.Abs(x + down.sums[i] - float64(2*rest.sums[i]))
-		if jump > float64(1e-9*size) && bend > float64(little*shift)*jump {
-			return true
-		}
-	}
-	return false
-}
-
-// movedBy reports whether element k of a variable, moved alone, makes derivatives one-sided. What a motion of the
-// states does is not its business, but at the start.
-func (m *miniature) movedBy(v compiled.Variable, k int) bool {
+// movedBy reports whether element k of a variable, moved alone, takes conditions apart. What a motion of the states
+// does is not its business, but at the start.
+func (m *vicinity) movedBy(v compiled.Variable, k int) bool {
 	if v.Initial {
-		return m.at.Start && m.folds(&direction{param: -1, state: m.model.State(v.Name).Offset + k})
+		return m.at.Start && m.parts(&direction{param: -1, state: m.model.State(v.Name).Offset + k})
 	}
 	if !m.readsParam(v.Name) {
 		return false
 	}
-	return m.alone(m.model.Param(v.Name).Offset + k)
+	return m.parts(&direction{param: m.model.Param(v.Name).Offset + k, state: -1})
 }
 
 // beginning is whether the condition of an event holds at the start, and very soon behind it.
 type beginning struct {
-	m          *miniature
+	m          *vicinity
 	n          int // the number of the condition, of those of events
 	rates      *tape.Evaluator[float64]
 	here, soon bool
 }
 
-func (m *miniature) beginning(guard int) *beginning {
+func (m *vicinity) beginning(guard int) *beginning {
 	b := &beginning{m: m, rates: tape.NewEvaluator[float64](m.model.Compiled.Rates)}
 	for _, g := range m.model.Compiled.GuardList[:guard] {
 		if g.Event >= 0 {
@@ -658,7 +483,7 @@ func (b *beginning) otherwise(v compiled.Variable, k int) bool {
 }
 
 // readsParam reports whether a param, or what follows it, is read by conditions, times or initial values.
-func (m *miniature) readsParam(name string) bool {
+func (m *vicinity) readsParam(name string) bool {
 	c := m.model.Compiled
 	reads := func(t *tape.Tape) bool {
 		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool {

@@ -25,8 +25,8 @@ func (w *Separator) separation(happens []bool) *separation {
 	return &separation{neighbour: neighbour{Separator: w}, dependence: newDependence(w.model, happens)}
 }
 
-// separates marks the variables that move apart what meets, where the run is repeated in miniature about it: at a
-// junction, and at the start. It reports whether that is all that does.
+// separates marks the variables that move apart what meets, where conditions about it are looked at: at a junction, and
+// at the start. It reports whether that is all that does.
 func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 	j := x.tie.Many
 	if j == nil {
@@ -42,7 +42,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 		j.Soon = float64(1e-9 * j.Span)
 		x.p, x.near = nil, nil
 	}
-	m := newMiniature(x.Separator, j, x.nearAtoms(j))
+	m := newVicinity(x.Separator, j, x.nearAtoms(j))
 	var begins *beginning // of an event, which does not happen where its condition holds at the start
 	const most = 256      // columns
 	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most &&
@@ -64,7 +64,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 	}
 	motion := false
 	for way := range ways {
-		motion = motion || m.moves(way)
+		motion = motion || m.partsBy(way)
 	}
 	if !motion {
 		return true

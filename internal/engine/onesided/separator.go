@@ -60,6 +60,9 @@ func (w *Separator) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if a.Guard < 0 {
 		a, b = b, a
 	}
+	if b.Guard >= 0 && compiled.SameMargin(w.model, a.Guard, b.Guard) {
+		return false
+	}
 	sets := w.setMoving
 	if begins := (solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)}); a == begins || b == begins {
 		sets = w.bodiesMove // what a discrete begins with is moved below

@@ -142,6 +142,8 @@ func (x *Suspects) weigh(k *Kink) {
 		n := m.FunctionalAt(k.peak)
 		k.Into.add(m, tapec.Functionals.Number(n), k.peak-m.Compiled.Functionals[n].Offset)
 		x.ofBody(k)
+	case k.Set && !k.timed:
+		k.Guards = k.margins
 	case k.Corner, k.Set, k.leaves:
 	case k.Rests:
 		if x.rest = append(x.rest, k); k.taken { // it has come to rest

@@ -87,6 +87,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	fine, err := b.once(ctx)
 	var theirs *Sides
 	if err == nil && mine != nil {
+		b.kinked = r.kinked // the independent run does not look for these
 		theirs, _, err = b.Sides(ctx)
 	}
 	if !r.keep {
@@ -106,7 +107,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		if err := s.Compare(fine, b.share); err != nil {
 			return nil, err
 		}
-		decided := r.decide(s, mine, theirs, sizes, b.share)
+		decided := r.decide(s, fine, mine, theirs, sizes, b.share)
 		if !decided {
 			if err := r.nearby(ctx, s, fine, sizes); err != nil {
 				return nil, err
@@ -122,7 +123,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	s.GradeBy(g, o)
 	s.DoubtLeaps()
 	if s.Decided != nil {
-		s.EventsAt(mine.of(0))
+		s.DoubtTimes(mine.of(0))
 		s.LoseLeaps()
 	}
 	return o, nil

@@ -64,6 +64,7 @@ type tools struct {
 	guards     []solvers.Guard
 	chain      *compiled.Chain
 	kinks      *onesided.Kinks
+	kinked     []onesided.Fold       // of the last run
 	search     *compiled.Derivatives // why some are not finite; nil until one was not
 }
 
@@ -529,7 +530,8 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
 	out.Crossed = followable(stats.Warnings)
-	markKinks(r, out, kinks)
+	r.kinked = kinks
+	out.Kinked = kinkedBy(r, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	folds := append(kinks, r.worker.Folds(stats.Ties, stats.Fired, r.places, r.columns)...)
 	if r.wantsSecond() {
@@ -551,19 +553,21 @@ func (r *Runner) toldKinks() *onesided.Kinks {
 	return r.kinks
 }
 
-// markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
-func markKinks(r *Runner, out *trust.Result, kinks []onesided.Fold) {
-	if out.Kinked = nil; len(kinks) == 0 {
-		return
+// kinkedBy marks derivatives that kinks make those of one side; also where a column moves a kink alone. It returns nil
+// for no kinks.
+func kinkedBy(r *Runner, kinks []onesided.Fold) (list []bool) {
+	if len(kinks) == 0 {
+		return nil
 	}
-	out.Kinked = make([]bool, len(out.Gradient))
+	list = make([]bool, len(r.objectives)*r.columns)
 	for i, o := range r.objectives {
 		for j, bends := range r.worker.Bends(o.row, kinks) {
 			if bends {
-				kinks[j].Mark(out.Kinked[i*r.columns : (i+1)*r.columns])
+				kinks[j].Mark(list[i*r.columns : (i+1)*r.columns])
 			}
 		}
 	}
+	return list
 }
 
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/coincide"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -24,11 +25,12 @@ type Sides struct {
 	Leaps                   []bool    // [columns] states leap there
 	Unknown                 []bool    // [columns] they are not known
 	Met                     []coincide.Met
-	shaken                  []bool     // [columns] states may go through other values than in the run
-	peaks                   []bool     // [objectives] that read largest values of which too little is known
-	reads                   []bool     // [objectives] largest values
-	settled                 bool       // what may have been missed is among the causes
-	runs                    []sidesRun // of the experiments and of the run itself
+	shaken                  []bool      // [columns] states may go through other values than in the run
+	peaks                   []bool      // [objectives] that read largest values of which too little is known
+	reads                   []bool      // [objectives] largest values
+	settled                 bool        // what may have been missed is among the causes
+	times                   [][]float64 // of listed events, how they move on both sides of columns; or nil
+	runs                    []sidesRun  // of the experiments and of the run itself
 }
 
 // sidesRun tells of one run of several when causes coincided there.
@@ -59,6 +61,11 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		return nil, why, nil
 	}
 	c := m.Cross(r.problem.Point.Active(r.places))
+	c.Sets = func(t float64) bool {
+		return slices.ContainsFunc(r.kinked, func(f onesided.Fold) bool {
+			return f.Guards != nil && math.Abs(f.T-t) <= float64(10*coincide.Near*span)
+		})
+	}
 	tangent, err := r.tangentMethod(r.setup.lanes(2*r.columns), compiled.Push)
 	if err != nil {
 		return nil, "", err
@@ -72,7 +79,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		}
 		return directions(v, totalsAlong(r, parts, k))
 	}
-	walk := sens.Sided{New: tangent.New, Crosser: c}
+	walk := sens.Sided{New: tangent.New, Crosser: c, Times: r.setup.EventTimes}
 	found, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
 	if err != nil {
 		return nil, "", r.failed(err, r.worker)
@@ -95,10 +102,36 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		s.Unknown[k] = c.Unknown(2*k) || c.Unknown(2*k+1)
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
+	if found.Times != nil {
+		s.times = timesOfEvents(r, c, found.Times)
+	}
 	s.settled = s.explain(r.missed) && s.meets(r.tied)
 	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
 	return s, "", nil
+}
+
+// timesOfEvents returns how times of events that are listed move on both sides of columns: those of meetings, and others.
+func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (list [][]float64) {
+	type occurrence struct {
+		met, number int
+		mode        bool
+	}
+	nth := map[occurrence]int{}
+	for _, e := range r.res.Events {
+		row := moved[e.Mark]
+		for i := range c.Met {
+			if m := &c.Met[i]; row == nil && math.Abs(m.T-e.T) <= m.Within() {
+				o := occurrence{i, c.Number(&e), e.Mode}
+				row = c.Shifts(m, &e, nth[o], 2*r.columns)
+				nth[o]++
+			}
+		}
+		if r.lists(e) && (r.setup.Events == 0 || len(list) < r.setup.Events) {
+			list = append(list, row)
+		}
+	}
+	return list
 }
 
 // newSides returns Sides with memory for all.
@@ -213,7 +246,7 @@ func followable(list []solvers.Warning) bool {
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
 // is to say of meetings.
-func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
+func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
 	s.Undo()
 	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
@@ -228,8 +261,13 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 			d.Sizes[v.Offset+k] = sizes[n]
 		}
 	}
+	d.Times = trust.TimesOnSides{Of: mine.times, Twin: theirs.times, Other: fine.Events}
 	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
 	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
+	// A condition that a body sets to its threshold is a cause of what is met there.
+	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
+		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
+	}))
 	for k := range r.columns {
 		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
 		for c := range mine.Met {
@@ -241,8 +279,8 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 		together := mine.together(k) && theirs.together(k)
 		for i := range r.objectives {
 			at := i*r.columns + k
-			kinked := s.Kinked != nil && (s.Kinked[at] || !together)
-			d.Known[at] = known && !kinked && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
+			bends := kinked != nil && (kinked[at] || !together)
+			d.Known[at] = known && !bends && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
 		}
 	}
 	for c := range mine.Met {
@@ -253,11 +291,20 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 		s.Undo()
 		return false
 	}
-	s.TellSides(r.model.Explain, all)
+	s.TellSides(r.model.Explain, all, kinked == nil && len(r.kinked) > 0)
 	if all && len(r.missed) > 0 {
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return all
+}
+
+// isMet reports whether a kink is conditions that were met with other causes.
+func isMet(r *Runner, s *Sides, f *onesided.Fold) bool {
+	return f.Guards != nil && !f.Rounded && !slices.ContainsFunc(f.Guards, func(i int) bool {
+		return !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
+			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Guards, i)
+		})
+	})
 }
 
 // leapsOf returns how far derivatives by columns along which both runs go on from other states are from those of the

@@ -21,6 +21,14 @@ type Decision struct {
 	Sizes        []float64 // [columns] of the variables
 	From         [][]int   // [columns] the coincidences that make sides differ
 	Coincidences []result.Coincidence
+	Times        TimesOnSides
+}
+
+// TimesOnSides is how times of events move on both sides of columns, by events [2*columns]: along the column downwards,
+// and upwards. A row that is not known is nil, and a number NaN.
+type TimesOnSides struct {
+	Of, Twin [][]float64    // Twin is that of the independent run,
+	Other    []result.Event // of which these are the events
 }
 
 // little is the part of the larger side within which two sides are one.
@@ -75,6 +83,9 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 		}
 		all, some = all && s.Decided[at], some || s.Decided[at]
 	}
+	if some {
+		s.decideTimes(d, share, used)
+	}
 	return all, some
 }
 
@@ -88,6 +99,62 @@ func (d *Decision) leaps(at int, value float64) (leaps, known bool) {
 	most := math.Max(math.Abs(l-r), math.Max(math.Abs(l-value), math.Abs(r-value)))
 	off := math.Max(math.Abs(l-d.TwinLeftValues[at]), math.Abs(r-d.TwinRightValues[at]))
 	return true, off <= float64(0.01*most)
+}
+
+// decideTimes takes from d which derivatives of times of events are others on the other side.
+func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
+	if len(d.Times.Of) != len(s.Events) || len(d.Times.Twin) != len(d.Times.Other) {
+		return
+	}
+	twins, at := map[occurrence][]float64{}, 0
+	occurrences(d.Times.Other, func(o occurrence, _ *result.Event) { twins[o], at = d.Times.Twin[at], at+1 })
+	s.timesKnown, at = make([][]bool, len(s.Events)), 0
+	given := make([]bool, s.Columns) // times have no derivatives by initial values
+	for _, v := range s.Variables {
+		for k := v.Offset; k < v.Offset+v.Size(); k++ {
+			given[k] = !v.Initial
+		}
+	}
+	occurrences(s.Events, func(o occurrence, e *result.Event) {
+		mine, theirs, known := d.Times.Of[at], twins[o], make([]bool, len(e.Params))
+		s.timesKnown[at], at = known, at+1
+		if mine == nil {
+			return
+		}
+		if theirs == nil { // it lacks the event
+			theirs = mine
+		}
+		for k, x := range e.Params {
+			l, r := 0-mine[2*k], mine[2*k+1]
+			err := max(math.Abs(l+theirs[2*k]), math.Abs(r-theirs[2*k+1])) / share
+			size := max(math.Abs(l), math.Abs(r))
+			noise := float64(1e-10*math.Abs(s.To-s.From)) / d.Sizes[k]
+			differ := !(math.Abs(l-r) <= float64(little*size)+4*err+noise)
+			alone := given[k] && (l != l) != (r != r) && (l != l) == (theirs[2*k] != theirs[2*k]) &&
+				(r != r) == (theirs[2*k+1] != theirs[2*k+1]) // it comes on one side only
+			if alone {
+				side := result.TimeSides{Column: k, Left: l, Right: r}
+				side.Coincidences = s.from(d, k, used)
+				e.OneSided, known[k] = append(e.OneSided, side), true
+				continue
+			}
+			switch off := min(math.Abs(x-l), math.Abs(x-r)); {
+			case !given[k]:
+				known[k] = true
+			case l != l || r != r || !(err <= float64(1e-4*size)+100*noise):
+			case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
+			default:
+				if known[k] = true; e.Errors != nil {
+					e.Errors[k] = err
+				}
+				if differ {
+					side := result.TimeSides{Column: k, Left: l, Right: r}
+					side.Coincidences = s.from(d, k, used)
+					e.OneSided = append(e.OneSided, side)
+				}
+			}
+		}
+	})
 }
 
 // from returns which coincidences of s make sides by column k differ. used tells the numbers in s of those of d.
@@ -139,18 +206,27 @@ func (s *Result) Agree() {
 	}
 }
 
-// EventsAt grades the times of events at coincidences of which both sides are known: which of several there a time is,
-// and how it moves, depends on the side.
-func (s *Result) EventsAt(times []float64, within float64) {
+// DoubtTimes grades the times of events at coincidences, at some times, and behind the first of them: which of several
+// a time is, and how it moves, depends on the side. Derivatives that are known on both sides are sound.
+func (s *Result) DoubtTimes(times []float64, within float64) {
+	first := slices.Min(append(times, math.Inf(1)))
 	for i := range s.Events {
 		e := &s.Events[i]
-		for _, t := range times {
-			if math.Abs(e.T-t) > within {
-				continue
-			}
+		if e.T < first-within {
+			continue
+		}
+		at := slices.ContainsFunc(times, func(t float64) bool { return math.Abs(e.T-t) <= within })
+		if at {
 			e.Trust = min(e.Trust, result.Loose)
-			for k, x := range e.Trusts {
-				e.Trusts[k] = min(x, result.Loose)
+		}
+		for k, t := range e.Trusts {
+			switch {
+			case s.timesKnown != nil && s.timesKnown[i][k]:
+				e.Trusts[k] = result.Sound
+			case at:
+				e.Trusts[k] = result.Loose
+			case e.Params[k] != 0:
+				e.Trusts[k] = max(t, result.Loose)
 			}
 		}
 	}
@@ -158,14 +234,17 @@ func (s *Result) EventsAt(times []float64, within float64) {
 
 // Undo forgets what Decide took.
 func (s *Result) Undo() {
-	s.Decided, s.OneSided = nil, result.OneSided{}
+	s.Decided, s.OneSided, s.timesKnown = nil, result.OneSided{}, nil
+	for i := range s.Events {
+		s.Events[i].OneSided = nil
+	}
 }
 
 // TellSides notes what derivatives are on both sides. Where that is known of all, it takes back the warnings that some
-// do not exist.
-func (s *Result) TellSides(x *explain.Explainer, all bool) {
+// do not exist; of kinks, if all were met.
+func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(d diag.Diagnostic) bool {
-		return all && d.Code == explain.CodeTie && d.Level == diag.Warning
+		return all && (d.Code == explain.CodeTie || met && d.Code == explain.CodeKink) && d.Level == diag.Warning
 	})
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]

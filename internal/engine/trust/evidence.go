@@ -44,7 +44,8 @@ type Evidence struct {
 	// Sideways are second derivatives of runs on the sides of variables.
 	Sideways []Sideways
 
-	parted []bool // columns by which Unlike is too much; nil for none
+	parted     []bool   // columns by which Unlike is too much; nil for none
+	timesKnown [][]bool // [events][columns] whether derivatives of their times are known on both sides; nil for none
 }
 
 // Meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.

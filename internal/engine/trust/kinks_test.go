@@ -390,28 +390,48 @@ func TestPeakOfNoTime(t *testing.T) {
 // TestThresholdsThatBodiesSet sets a state to the threshold of a condition, by what moves and by what does not.
 func TestThresholdsThatBodiesSet(t *testing.T) {
 	for text, want := range map[string]bool{
-		"x' = 0\nevent at 0.5 { x = y }\nobjective K = integral(if x > 1 then x else 2)":               true,
-		"x' = 1\nevent at 0.5 { x = y }\nobjective K = integral(if x >= 1 then x else 2)":              true,
-		"x' = 0\nevent every 0.3 { x = 0.7*y }\nobjective K = integral(if x > 0.7 then 1 else 2)":      true,
-		"x' = 0\nevent at 0.5 { x = y }\nevent when x > 1 { x = 3 }":                                   true,
-		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > 1 then x else 2)":               true,
-		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > p then x else 2)":               false,
-		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > q then x else 2)":               true, // by q
-		"x' = 0\nevent at 0.5 { x = 1 }\nobjective K = integral(if x > 1 then x else 2)":               false,
-		"x' = 0\nevent at 0.5 { x = 2*y }\nobjective K = integral(if x > 1 then x else 2)":             false,
-		"x' = 1\nevent when x > 0.5 { x = p }\nobjective K = integral(if x > 3 then x else 2)":         false,
-		"x' = 1\nevent at 0.5 { x = 0 }\nobjective K = integral(if x > 0.25 then x else 2)":            false,
-		"x' = 1\nevent when x > 0.5 { x = 2*p }\nevent when x > 2 { x = 3 }":                           true,
-		"x' = 1\nevent when x > 0.5 { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)":   false,
-		"x' = 1\nevent when x > 0.5*p { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)": true,
-		"x' = 1\nevent when x > 0.5 { x = x + p - 0.5 }\nevent when x > p { x = 3 }":                   false,
-		"x' = y\nevent when x > 0.5 { x = t + 0.6 }\nevent when x > 1 { x = 3 }":                       true,
+		"x' = 0\nevent at 0.5 { x = y }\nobjective K = integral(if x > 1 then x else 2)":             true,
+		"x' = 0\nevent every 0.3 { x = 0.7*y }\nobjective K = integral(if x > 0.7 then 1 else 2)":    true,
+		"x' = 0\nevent at 0.5 { x = y }\nevent when x > 1 { x = 3 }":                                 true,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > 1 then x else 2)":             true,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > p then x else 2)":             false,
+		"x' = 0\nevent at 0.5 { x = p }\nobjective K = integral(if x > q then x else 2)":             true, // by q
+		"x' = 0\nevent at 0.5 { x = 1 }\nobjective K = integral(if x > 1 then x else 2)":             false,
+		"x' = 0\nevent at 0.5 { x = 2*y }\nobjective K = integral(if x > 1 then x else 2)":           false,
+		"x' = 1\nevent when x > 0.5 { x = p }\nobjective K = integral(if x > 3 then x else 2)":       false,
+		"x' = 1\nevent at 0.5 { x = 0 }\nobjective K = integral(if x > 0.25 then x else 2)":          false,
+		"x' = 1\nevent when x > 0.5 { x = 2*p }\nevent when x > 2 { x = 3 }":                         true,
+		"x' = 1\nevent when x > 0.5 { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)": false,
+		"x' = 1\nevent when x > 0.5 { x = x + p - 0.5 }\nevent when x > p { x = 3 }":                 false,
+		"x' = y\nevent when x > 0.5 { x = t + 0.6 }\nevent when x > 1 { x = 3 }":                     true,
 		// A dose of nothing at a threshold that the run leaves for the other side.
 		"state z = p\nz' = -z\nevent at 0 { z += p - q }\nevent when z > 1 { x = 3 }\nx' = 1": true,
 		"state z = p\nz' = -z\nevent at 0 { z += p - p }\nevent when z > p { x = 3 }\nx' = 1": false,
 	} {
 		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1, q = p\nstate x = 0.1, y = 1\ny' = 0\n"+
 			text+"\nobjective J = final(x)", want)
+	}
+}
+
+// TestThresholdsOfBodiesHaveSides: where the run goes on from the threshold, both sides are known. The numbers are
+// worked out by hand: of x = y at 0.5, integral from there of x from y on, or of 2 until x is 1 and of x from then on.
+func TestThresholdsOfBodiesHaveSides(t *testing.T) {
+	for text, want := range map[string][2]float64{
+		"x' = 1\nevent at 0.5 { x = p }\nobjective K = integral(if x >= 1 then x else 2)":              {-0.5, 0.5},
+		"x' = 1\nevent when x > 0.5*p { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)": {0, 0.5},
+	} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1\nstate x = 0.1\n"+text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, known := s.OnBothSides(0, 0)
+		if off := max(math.Abs(b.Left-want[0]), math.Abs(b.Right-want[1])); !known || off > 1e-6 || s.Trusts != nil {
+			t.Errorf("%s: %v, want %v", text, b, want)
+		}
 	}
 }
 

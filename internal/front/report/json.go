@@ -350,13 +350,15 @@ func Stats(w io.Writer, s *odes.Sensitivities) error {
 
 // eventForm is an event.
 type eventForm struct {
-	Name   string      `json:"name"`
-	Kind   string      `json:"kind"`
-	Index  []int       `json:"index" empty:"null"`
-	T      float64     `json:"t"`
-	Params pairs       `json:"params,omitempty"`
-	Trust  pairs       `json:"trust,omitempty"`
-	Error  *timeErrors `json:"error,omitempty"`
+	Name   string  `json:"name"`
+	Kind   string  `json:"kind"`
+	Index  []int   `json:"index" empty:"null"`
+	T      float64 `json:"t"`
+	Params pairs   `json:"params,omitempty"`
+	Trust  pairs   `json:"trust,omitempty"`
+	// OneSided are derivatives of the time that are others on the other side.
+	OneSided []sidedForm `json:"one_sided,omitempty"`
+	Error    *timeErrors `json:"error,omitempty"`
 }
 
 // timeErrors are the estimated errors of the time of an event, and of its derivatives.
@@ -390,6 +392,9 @@ func eventOf(vars []odes.Variable, e *odes.EventRecord, errors bool) eventForm {
 	}
 	if e.Trust > odes.Sound {
 		form.Trust = append(form.Trust, pair{"t", e.Trust.String()})
+	}
+	for k := range e.OneSided {
+		form.OneSided = append(form.OneSided, timeSidedOf(vars, &e.OneSided[k]))
 	}
 	if e.Errors != nil && errors {
 		form.Error = &timeErrors{e.Error, derivatives(vars, e.Errors, false)}

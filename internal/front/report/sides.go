@@ -8,8 +8,11 @@ import (
 )
 
 // columnName names column k of the gradient.
-func columnName(s *odes.Sensitivities, k int) string {
-	for _, v := range s.Variables {
+func columnName(s *odes.Sensitivities, k int) string { return elementOf(s.Variables, k) }
+
+// elementOf names what column k is of.
+func elementOf(vars []odes.Variable, k int) string {
+	for _, v := range vars {
 		if k >= v.Offset && k < v.Offset+v.Size() {
 			return variableElement(v, k-v.Offset)
 		}
@@ -39,6 +42,18 @@ func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
 	return list
 }
 
+// timeSidedOf returns the derivatives of the time of an event on both sides: none where it does not come.
+func timeSidedOf(vars []odes.Variable, b *odes.TimeSides) sidedForm {
+	form := sidedForm{sideForm{By: elementOf(vars, b.Column)}, b.Coincidences}
+	if b.Left == b.Left {
+		form.Left = &b.Left
+	}
+	if b.Right == b.Right {
+		form.Right = &b.Right
+	}
+	return form
+}
+
 // coincidenceForm is causes that come at one time, so that derivatives are others on the other side.
 type coincidenceForm struct {
 	T      float64  `json:"t"`
@@ -60,12 +75,27 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 		list = append(list, fmt.Sprintf("%s by %s %s | %s", s.Values[b.Value].Name, columnName(s, b.Column),
 			significant(b.Left, 8), significant(b.Right, 8)))
 	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		for _, b := range e.OneSided {
+			list = append(list, fmt.Sprintf("the time of %s by %s %s | %s", eventElement(*e), columnName(s, b.Column),
+				comes(b.Left), comes(b.Right)))
+		}
+	}
 	for _, x := range s.OneSided.Leaps {
 		leaps = append(leaps, fmt.Sprintf("%s by %s %s | %s", s.Values[x.Value].Name, columnName(s, x.Column),
 			significant(x.Left, 8), significant(x.Right, 8)))
 	}
 	p.someOf(sidedMark+" one-sided, left | right: ", list)
 	p.someOf("leaps, value on the left | on the right: ", leaps)
+}
+
+// comes writes the derivative of the time of an event on a side; NaN where it does not come there.
+func comes(x float64) string {
+	if x != x {
+		return "none"
+	}
+	return significant(x, 8)
 }
 
 // someOf writes a list after what it is, and the first of many alone.

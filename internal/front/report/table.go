@@ -386,7 +386,11 @@ func (p *printer) events(h Heading, s *odes.Sensitivities) {
 			if e.Errors != nil {
 				off = e.Errors[v.Offset]
 			}
-			c.cells = append(c.cells, p.number(e.Params[v.Offset], off, t, n-1, show && e.Errors != nil))
+			text := p.number(e.Params[v.Offset], off, t, n-1, show && e.Errors != nil)
+			if _, sided := e.OnBothSides(v.Offset); sided && t == odes.Sound {
+				text += sidedMark
+			}
+			c.cells = append(c.cells, text)
 		}
 		used += 2 + c.width()
 		if shown[0].Params == nil || used > p.opts.width() {
