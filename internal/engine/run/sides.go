@@ -111,7 +111,8 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 	return s, "", nil
 }
 
-// timesOfEvents returns how times of events that are listed move on both sides of columns: those of meetings, and others.
+// timesOfEvents returns how times of events that are listed move on both sides of columns: those of meetings, and
+// others.
 func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (list [][]float64) {
 	type occurrence struct {
 		met, number int
