@@ -51,13 +51,26 @@ func (c *clock) stop(at float64) (float64, error) {
 	at = min(at, c.next)
 	if at != c.near {
 		c.near, c.last = at, at
-		limit := min(at+c.eventTol(at, 0), end)
-		for next, tries := c.next, 0; next <= limit && tries < 100; tries++ {
-			c.last = next
-			next = c.of.NextSwitch(next, limit)
-		}
+		c.through(min(at+c.eventTol(at, 0), end))
 	}
 	return at, nil
+}
+
+// brings has conditions of time alone that change up to tol behind t change there, with what ends a step at t.
+func (c *clock) brings(t, tol float64) {
+	if c.of == nil || c.unknown || t >= c.near || c.next > t+tol {
+		return
+	}
+	c.near = t
+	c.through(min(t+tol, c.sched.times[1]))
+}
+
+// through notes the last change from the next one up to limit.
+func (c *clock) through(limit float64) {
+	for next, tries := c.next, 0; next <= limit && tries < 100; tries++ {
+		c.last = next
+		next = c.of.NextSwitch(next, limit)
+	}
 }
 
 // undecided makes the error about a condition of time of which nobody can tell when it changes: the one nearest to its

@@ -143,6 +143,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.starting = s.starting[:0]
 	if pending && len(s.guards) > 0 {
+		s.clock.brings(t, tol)
 		s.gather(t, y, tol)
 	}
 	s.rank(0, t, y)
