@@ -18,6 +18,9 @@ type Halt struct {
 // haltWork is the number of operations of programs that look at a Halt; others end soon. Tests make it small.
 var haltWork = 1 << 20
 
+// haltFill bounds the elements of an output that are not numbers after a run that was given up.
+const haltFill = 1 << 16
+
 // Begin has machines give up when done is closed; nil for never.
 func (h *Halt) Begin(done <-chan struct{}) { h.done, h.gave = done, false }
 
@@ -41,7 +44,8 @@ func (h *Halt) over() bool {
 	}
 }
 
-// Heed lets the machine give up a run when h says so. Its outputs are not numbers then.
+// Heed lets the machine give up a run when h says so. Its outputs are not numbers then, or begin with many that are
+// not.
 func (m *Machine) Heed(h *Halt) {
 	if m.halt = h; m.p.flops < haltWork {
 		m.halt = nil
@@ -62,7 +66,8 @@ func (m *Machine) heeding() {
 	m.halt.gave = true
 	for i := range m.p.outputs { // nobody takes what is there for a result
 		if o := &m.p.outputs[i]; m.regs[o.place.Vector] != nil {
-			kernel.Fill(o.of(m.regs[o.place.Vector]), math.NaN())
+			x := o.of(m.regs[o.place.Vector])
+			kernel.Fill(x[:min(len(x), haltFill)], math.NaN()) // all of a large one would take as long as the run
 		}
 	}
 }

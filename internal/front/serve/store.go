@@ -64,20 +64,26 @@ func (s *store) remove(id uint32) {
 
 // makeRoom drops entries where there are too many, or where they may be what takes more than half of the memory.
 func (s *store) makeRoom() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.entries) >= most {
-		s.drop(1)
-	}
+	s.keep(most - 1)
 	limit := memory.Budget() / 2
 	if memory.Used() <= limit {
 		return
 	}
-	debug.FreeOSMemory() // garbage counts as used
-	for len(s.entries) > 0 && memory.Used() > limit {
-		s.drop((len(s.entries) + 1) / 2)
+	debug.FreeOSMemory() // garbage counts as used; gigabytes take long, and nobody waits for the store meanwhile
+	for left := most; left > 0 && memory.Used() > limit; {
+		s.mu.Lock()
+		left = len(s.entries) / 2
+		s.mu.Unlock()
+		s.keep(left)
 		debug.FreeOSMemory()
 	}
+}
+
+// keep drops all but the n entries that were used last.
+func (s *store) keep(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(max(len(s.entries)-n, 0))
 }
 
 // clear drops everything.
