@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes/internal/engine/explain"
 )
 
-// TestGivenUp: a run of a large model ends within an evaluation of its rates when its context does, whenever that is. Its
-// Runner has the bits of another one afterwards.
+// TestGivenUp: whenever its context ends, a run of a large model is interrupted, and its Runner has the bits of another
+// one afterwards.
 func TestGivenUp(t *testing.T) {
 	m, err := Parse("model.ode", `time t from 0 to 1
 param a = 1e-13

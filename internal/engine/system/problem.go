@@ -5,7 +5,6 @@ import (
 
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/vm"
 )
 
 // Problem is a task with what is known of its steady states. The workers of a run share it.
@@ -26,7 +25,7 @@ type Problem struct {
 	Shooting Shooting
 
 	settling settling
-	halt     vm.Halt // that the machines of the workers heed
+	halt     compiled.Halt // that the machines of the workers heed
 }
 
 // Heed has what is large and under way given up when ctx ends, until Unheed.

@@ -7,7 +7,6 @@ import (
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/vm"
 )
 
 // Space is a kit at work in one goroutine: machines, and the vectors that they read and write.
@@ -28,7 +27,7 @@ type Space struct {
 
 	Keeps    []*compiled.Call // that are to be told of new parameters
 	ByParams []*compiled.Call // that read params
-	Halt     *vm.Halt         // that the machines heed
+	Halt     *compiled.Halt   // that the machines heed
 	team     *team.Team       // that shares the work on long arrays; nil for this goroutine alone
 }
 

@@ -226,7 +226,8 @@ func TestUncertainInJSON(t *testing.T) {
 		t.Errorf("uncertain are %v", u)
 	}
 	run := &odes.Solution{
-		T: []float64{0, 1}, Values: []odes.Value{{Name: "a", Value: 1e-20, Error: 2e-20}, {Name: "b", Value: 1, Error: 1e-9}},
+		T:      []float64{0, 1},
+		Values: []odes.Value{{Name: "a", Value: 1e-20, Error: 2e-20}, {Name: "b", Value: 1, Error: 1e-9}},
 		Outputs: []odes.Series{
 			{Name: "x", Values: []float64{1, 1e-20}, Errors: []float64{0, 3e-20}},
 			{Name: "y", Values: []float64{1, 2}, Errors: []float64{0, 1e-9}},
