@@ -75,3 +75,27 @@ func (p *Program) InGo() (n int) {
 	}
 	return n
 }
+
+// HaltWork makes programs of n operations heed a Halt, until restore is called.
+func HaltWork(n int) (restore func()) {
+	saved := haltWork
+	haltWork = n
+	return func() { haltWork = saved }
+}
+
+// Watched puts a step before each step of the program that tells how many have run. It returns how many there are.
+func (p *Program) Watched(tell func(n int)) int {
+	var all []step
+	for i, s := range p.steps {
+		all = append(all, toldStep{tell, i}, s)
+	}
+	p.steps, p.only = all, nil
+	return len(all) / 2
+}
+
+type toldStep struct {
+	tell func(n int)
+	n    int
+}
+
+func (s toldStep) run(*Machine) { s.tell(s.n) }

@@ -24,7 +24,8 @@ type Machine struct {
 	changed  bool  // bindings changed since the last Run
 	indirect []int // vectors of outputs whose results go to own memory first
 	scratch  []float64
-	packed   bool // the packed matrices are those of the present constant inputs
+	packed   bool  // the packed matrices are those of the present constant inputs
+	halt     *Halt // that a large program heeds; nil for none
 
 	team    *team.Team  // that shares steps on long arrays; nil for this goroutine alone
 	peers   []*Machine  // of those who help
@@ -183,6 +184,8 @@ func (m *Machine) Run() {
 	}
 	if t := m.p.only; t != nil {
 		t.run(m)
+	} else if m.halt != nil {
+		m.heeding()
 	} else {
 		for _, s := range m.p.steps {
 			s.run(m)

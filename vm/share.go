@@ -47,6 +47,9 @@ func (s sharedParts) run(m *Machine) {
 		return
 	}
 	for i := range s {
+		if m.halt.over() {
+			return
+		}
 		s.part(m, i)
 	}
 }
@@ -97,6 +100,9 @@ func (m *Machine) runShared(s sharedStep) {
 
 // Part implements team.Work.
 func (m *Machine) Part(part, who int) {
+	if m.halt.over() {
+		return
+	}
 	w := m
 	if who > 0 {
 		if w = m.peers[who-1]; w.pieces != m.pieces {

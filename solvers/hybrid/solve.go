@@ -160,10 +160,13 @@ func (s *Solver) Solve(ctx context.Context, sink solvers.Sink) (solvers.Stats, e
 	err := s.begin()
 	for err == nil && !s.done {
 		if cause := ctx.Err(); cause != nil {
-			err = &solvers.CancelledError{Place: s.place(nil), Cause: cause}
 			break
 		}
 		err = s.step()
+	}
+	// Rates that are given up when ctx ends are no numbers, and errors that follow from that tell nothing.
+	if cause := ctx.Err(); cause != nil && !s.done {
+		err = &solvers.CancelledError{Place: s.place(nil), Cause: cause}
 	}
 	if conclude(s, err == nil); err != nil {
 		return s.stats, s.placed(err)

@@ -160,6 +160,9 @@ func singled(t *tape.Tape) *tape.Tape {
 	return &one
 }
 
+// Halt tells machines that nobody wants their results.
+type Halt = vm.Halt
+
 // Call is a program with a machine of its own.
 type Call struct {
 	*Program

@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/steps"
 	"odes.dev/odes/internal/engine/system"
@@ -345,7 +346,11 @@ func (r *Run) solve(
 	if watch != nil {
 		sink = solvers.Sinks{sink, watch}
 	}
+	r.problem.Heed(ctx)
 	stats, err := s.Solve(ctx, sink)
+	if r.problem.Unheed() && !explain.Interrupted(err) {
+		err = &solvers.CancelledError{Place: solvers.Place{T: stats.T}, Cause: ctx.Err()}
+	}
 	if r.wants(err) != nil {
 		return stats, err // for needsMore
 	}

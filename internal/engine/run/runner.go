@@ -473,12 +473,12 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		log.n = len(r.happened.List)
 		want.EventTimes, want.Events, want.Time = false, -1, log.add
 	}
-	if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
+	if err := r.differentiate(ctx, method, want); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	if r.settings.Trust && !want.EventTimes && log == nil && (grazes(stats.Warnings) || grazes(r.res.Warnings)) {
 		want.EventTimes, want.Events, want.Lists = true, 0, nil // how they move tells which derivatives exist
-		if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
+		if err := r.differentiate(ctx, method, want); err != nil {
 			return nil, r.failed(err, r.worker)
 		}
 	}
@@ -543,6 +543,16 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.addSides(out, append(folds, ofPast...))
 	return out, nil
+}
+
+// differentiate computes the derivatives of the run that was recorded.
+func (r *Runner) differentiate(ctx context.Context, method sens.Method, want sens.Options) error {
+	r.problem.Heed(ctx)
+	err := method.Gradient(ctx, &r.trajectory, want, &r.res)
+	if r.problem.Unheed() {
+		return ctx.Err()
+	}
+	return err
 }
 
 // toldKinks are the kinks that a result tells of; nil where only numbers count, as where another is compared with it.

@@ -1,6 +1,8 @@
 package system
 
 import (
+	"context"
+
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/steady"
 )
@@ -23,6 +25,19 @@ type Problem struct {
 	Shooting Shooting
 
 	settling settling
+	halt     compiled.Halt // that the machines of the workers heed
+}
+
+// Heed has what is large and under way given up when ctx ends, until Unheed.
+func (p *Problem) Heed(ctx context.Context) { p.halt.Begin(ctx.Done()) }
+
+// Unheed ends what Heed began. It reports whether something was given up, so that there is no result. What is kept of
+// it between runs is forgotten.
+func (p *Problem) Unheed() (gave bool) {
+	if gave = p.halt.End(); gave {
+		p.Point.Version++
+	}
+	return gave
 }
 
 // NewProblem returns the problem of the objectives rows and peaks at pt, with no active params.

@@ -63,7 +63,7 @@ type visits struct {
 func (p *Problem) Worker(k *compiled.Kit) *Worker {
 	m, l := p.Model, k.Layout
 	w := &Worker{model: m, rates: tapec.PartRates}
-	w.Space = work.Space{Task: &p.Task, Kit: k, Width: k.Lanes, Version: -1}
+	w.Space = work.Space{Task: &p.Task, Kit: k, Width: k.Lanes, Version: -1, Halt: &p.halt}
 	w.Steps = steps.Steps{Space: &w.Space, Field: w}
 	w.edging = edging{of: p.Edges, model: m}
 	toCall := func(_ tapec.PartIndex, p *compiled.Program) (*compiled.Call, error) { return w.CallOf(p), nil }

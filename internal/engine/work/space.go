@@ -27,13 +27,18 @@ type Space struct {
 
 	Keeps    []*compiled.Call // that are to be told of new parameters
 	ByParams []*compiled.Call // that read params
+	Halt     *compiled.Halt   // that the machines heed
 	team     *team.Team       // that shares the work on long arrays; nil for this goroutine alone
 }
 
 // CallOf returns what runs a program, which may be nil.
 func (w *Space) CallOf(p *compiled.Program) *compiled.Call {
 	c := p.Call()
-	if c != nil && len(c.Params) > 0 {
+	if c == nil {
+		return nil
+	}
+	c.Machine.Heed(w.Halt)
+	if len(c.Params) > 0 {
 		w.ByParams = append(w.ByParams, c)
 	}
 	return c

@@ -272,10 +272,25 @@ func uncertainOf(s *odes.Sensitivities, i int) (list pairs) {
 			list = append(list, pair{x.String(), most})
 		}
 	}
-	if v := &s.Values[i]; v.Trust == odes.Sound && unsure(v.Value, v.Error) {
-		list = append(list, pair{"value", v.Error})
+	return append(list, uncertainValue(&s.Values[i])...)
+}
+
+// uncertainValue returns the estimated error of an objective that is sound and has no sure digit.
+func uncertainValue(v *odes.Value) pairs {
+	if v.Trust == odes.Sound && unsure(v.Value, v.Error) {
+		return pairs{{"value", v.Error}}
 	}
-	return list
+	return nil
+}
+
+// unsureSeries returns the largest estimated error of the numbers of an output that have no sure digit; 0 for none.
+func unsureSeries(o *odes.Series) (most float64) {
+	for i, e := range o.Errors {
+		if unsure(o.Values[i], e) {
+			most = max(most, e)
+		}
+	}
+	return most
 }
 
 // runForm is a result of Solve. A run that failed has no outputs, and its status is "failed".
@@ -285,6 +300,7 @@ type runForm struct {
 	Outputs    pairs     `json:"outputs" at:"2" each:"4" end:"2"`
 	Units      pairs     `json:"units" at:"2"`
 	Trust      pairs     `json:"trust,omitempty" at:"2"`
+	Uncertain  pairs     `json:"uncertain,omitempty" at:"2"`
 	Objectives []endForm `json:"objectives" at:"2" each:"4" end:"2?"`
 	Events     stream    `json:"events" at:"2" each:"4" end:"2?"`
 	tailForm
@@ -294,8 +310,9 @@ type runForm struct {
 // endForm is an objective of a run without derivatives.
 type endForm struct {
 	valueForm
-	Trust    pairs    `json:"trust,omitempty"`
-	Warnings []string `json:"warnings"`
+	Trust     pairs    `json:"trust,omitempty"`
+	Uncertain pairs    `json:"uncertain,omitempty"`
+	Warnings  []string `json:"warnings"`
 }
 
 // runJSON writes a result of Solve.
@@ -316,6 +333,9 @@ func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 		if o.Trust > odes.Sound {
 			form.Trust = append(form.Trust, pair{o.Name, o.Trust.String()})
 		}
+		if most := unsureSeries(&o); most > 0 {
+			form.Uncertain = append(form.Uncertain, pair{o.Name, most})
+		}
 	}
 	for i := range s.Values {
 		v := &s.Values[i]
@@ -323,6 +343,7 @@ func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 		if v.Trust > odes.Sound {
 			end.Trust = pairs{{"value", v.Trust.String()}}
 		}
+		end.Uncertain = uncertainValue(v)
 		form.Objectives = append(form.Objectives, end)
 	}
 	return writeJSON(w, form)

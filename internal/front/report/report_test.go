@@ -225,6 +225,29 @@ func TestUncertainInJSON(t *testing.T) {
 	if u := got.Objectives[1].Uncertain; len(u) != 2 || u["g"] != s.Errors[14] || u["value"] != 1e-20 {
 		t.Errorf("uncertain are %v", u)
 	}
+	run := &odes.Solution{
+		T:      []float64{0, 1},
+		Values: []odes.Value{{Name: "a", Value: 1e-20, Error: 2e-20}, {Name: "b", Value: 1, Error: 1e-9}},
+		Outputs: []odes.Series{
+			{Name: "x", Values: []float64{1, 1e-20}, Errors: []float64{0, 3e-20}},
+			{Name: "y", Values: []float64{1, 2}, Errors: []float64{0, 1e-9}},
+		},
+	}
+	b.Reset()
+	if err := runJSON(&b, head, run, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var ran struct {
+		Uncertain  map[string]float64
+		Objectives []struct{ Uncertain map[string]float64 }
+	}
+	if err := json.Unmarshal(b.Bytes(), &ran); err != nil {
+		t.Fatal(err)
+	}
+	if len(ran.Uncertain) != 1 || ran.Uncertain["x"] != 3e-20 || ran.Objectives[0].Uncertain["value"] != 2e-20 ||
+		ran.Objectives[1].Uncertain != nil {
+		t.Errorf("of a run, uncertain are %+v", ran)
+	}
 }
 
 // TestUncertainSecond: JSON lists second derivatives that a table shows as ~0, and NPZ has their errors where these are

@@ -362,6 +362,9 @@ func (j *job) do(
 	if err != nil {
 		return answer{}, err
 	}
+	if err := ctx.Err(); err != nil { // what takes much memory is not made for nobody
+		return answer{}, err
+	}
 	r, err := j.take(&g)
 	if err != nil {
 		return answer{}, err

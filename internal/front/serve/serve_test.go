@@ -472,6 +472,8 @@ func TestKept(t *testing.T) {
 	}
 	defer memory.Force(1 << 20)()
 	only := s.add(entry{})
+	s.collecting.Lock() // waits for the end
+	defer s.collecting.Unlock()
 	if s.find(only) == nil || len(s.entries) != 1 {
 		t.Fatalf("without memory, %d entries are kept", len(s.entries))
 	}

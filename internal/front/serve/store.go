@@ -18,6 +18,8 @@ type store struct {
 	entries map[uint32]*entry
 	next    uint32 // number of the next entry
 	uses    uint64 // counts uses: the clock of the entries
+
+	collecting sync.Mutex // held by who makes room in memory
 }
 
 // entry is a model or a job.
@@ -29,9 +31,10 @@ type entry struct {
 
 // add keeps e and returns its number.
 func (s *store) add(e entry) uint32 {
-	s.makeRoom()
+	defer s.makeRoom()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(max(len(s.entries)+1-most, 0))
 	if s.entries == nil {
 		s.entries = map[uint32]*entry{}
 	}
@@ -62,22 +65,32 @@ func (s *store) remove(id uint32) {
 	delete(s.entries, id)
 }
 
-// makeRoom drops entries where there are too many, or where they may be what takes more than half of the memory.
+// makeRoom drops entries where they may be what takes more than half of the memory.
 func (s *store) makeRoom() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.entries) >= most {
-		s.drop(1)
+	if memory.Used() > memory.Budget()/2 && s.collecting.TryLock() {
+		// Gigabytes take long, beside those who make more of them longer, and this request may be a small one.
+		go func() {
+			defer s.collecting.Unlock()
+			s.shrink(memory.Budget() / 2)
+		}()
 	}
-	limit := memory.Budget() / 2
-	if memory.Used() <= limit {
-		return
-	}
+}
+
+// shrink drops entries until the process has no more than so many bytes. The one that was used last stays.
+func (s *store) shrink(limit int64) {
 	debug.FreeOSMemory() // garbage counts as used
-	for len(s.entries) > 0 && memory.Used() > limit {
-		s.drop((len(s.entries) + 1) / 2)
+	for memory.Used() > limit && s.halve() {
 		debug.FreeOSMemory()
 	}
+}
+
+// halve drops the half of the entries that were not used for longest; false if there is one or none.
+func (s *store) halve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.entries) / 2
+	s.drop(n)
+	return n > 0
 }
 
 // clear drops everything.
