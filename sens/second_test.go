@@ -51,7 +51,7 @@ func (s *logistic) StartPullPush(_, yb, _, _ solvers.Dual) {
 	}
 }
 
-func (s *logistic) ValuesPullPush(f solvers.Dual, _ int, fb solvers.Dual) {
+func (s *logistic) ValuesPullPush(f solvers.Dual, _ []float64, fb solvers.Dual) {
 	fb.X[0] = 2 * f.X[0]
 	for j := range s.Lanes() {
 		fb.D[j] = 2 * f.D[j]

@@ -33,7 +33,7 @@ func (q *problem) mode() (*Result, error) {
 		at, err := q.search(q.method.Near, nil)
 		if err == nil && !at.troubled && at.decrement <= inNoise {
 			q.found = []*found{at}
-			return &Result{Mode: at.eta, Hessian: at.hessian, Joint: at.at.Value, Modes: 1, Omega: q.omega}, nil
+			return q.resultAt(at, 1), nil
 		}
 		if err != nil && !q.Failed(err) {
 			return nil, err
@@ -71,9 +71,7 @@ func (q *problem) mode() (*Result, error) {
 		}
 	}
 	q.found = modes
-	out := &Result{
-		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: len(modes), Omega: q.omega,
-	}
+	out := q.resultAt(best, len(modes))
 	switch {
 	case best.flat:
 		out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
@@ -84,6 +82,13 @@ func (q *problem) mode() (*Result, error) {
 			"hundred times as wide as that of the random effects, or more"
 	}
 	return out, nil
+}
+
+// resultAt returns what is known of a mode, where so many were met.
+func (q *problem) resultAt(f *found, modes int) *Result {
+	return &Result{
+		Mode: f.eta, Hessian: f.hessian, Joint: f.at.Value, at: f.at, Modes: modes, Omega: q.omega,
+	}
 }
 
 // nearlyFlat reports whether a normal distribution with this Hessian is a hundred times as wide in some direction as

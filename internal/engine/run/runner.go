@@ -64,6 +64,8 @@ type tools struct {
 	chain      *compiled.Chain
 	kinks      *onesided.Kinks
 	search     *compiled.Derivatives // why some are not finite; nil until one was not
+	twice      *sens.Second          // kept from the last second derivatives, with so many lanes
+	twiceLanes int
 }
 
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
@@ -222,7 +224,7 @@ func (r *Runner) equip() (err error) {
 	if err = r.prepareForward(); err != nil {
 		return err
 	}
-	r.method, r.kept, r.trajectory.Tell = nil, nil, nil
+	r.method, r.kept, r.trajectory.Tell, r.twice = nil, nil, nil, nil
 	return nil
 }
 
