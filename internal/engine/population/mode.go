@@ -143,11 +143,41 @@ func (q *problem) starts(b *found) ([][]float64, error) {
 				for i := range at {
 					at[i] = float64(side * q.prior.root[i*m+k])
 				}
-				list = append(list, at)
+				apart, err := q.apart(at, b)
+				if err != nil {
+					return nil, err
+				}
+				if apart {
+					list = append(list, at)
+				}
 			}
 		}
 	}
 	return list, nil
+}
+
+// apart reports whether the density rises anywhere on the straight way from eta to a mode: where it only falls, the
+// mode is that of eta, and a search would say no more. Three points of the way, whose values are cheap, tell.
+func (q *problem) apart(eta []float64, mode *found) (bool, error) {
+	if mode.flat || mode.decrement > accepted {
+		return true, nil
+	}
+	last := math.Inf(1)
+	at := slices.Clone(eta)
+	for k := range 4 {
+		for i, x := range mode.eta {
+			at[i] = eta[i] + float64(float64(k)/4*(x-eta[i]))
+		}
+		there, err := q.joint(at, 0)
+		switch {
+		case err != nil && !q.Failed(err):
+			return false, err
+		case err != nil || !(there.Value < last):
+			return true, nil
+		}
+		last = there.Value
+	}
+	return !(mode.at.Value < last), nil
 }
 
 // search goes down from eta. It ends where it comes to a mode that is known: within a tenth of a posterior deviation.
