@@ -27,6 +27,10 @@ type evaluator struct {
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere
+	// ran is where gradient ran last over random effects, and there its result; nil for nowhere. Searches ask for the
+	// value of a point first and for derivatives later, and both come from the same long computation.
+	ran   []float64
+	there *odes.Sensitivities
 	// counts are how often each row of each group counts; nil: once.
 	counts [][]float64
 	rows   int // that are squares
@@ -342,6 +346,14 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 	if second {
 		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
 	}
+	if e.ran != nil && slices.Equal(x, e.ran) {
+		return e.there, nil
+	}
+	defer func() {
+		if e.ran = nil; err == nil && e.p.integrates() {
+			e.ran, e.there = slices.Clone(x), s
+		}
+	}()
 	return e.runOf(ctx, x, &e.gradient, func() (*odes.Runner, error) {
 		o := e.p.runOptions()
 		o.Of = []string{e.p.settings.Objective}
@@ -351,6 +363,10 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		return e.p.model.Prepare(o)
 	})
 }
+
+// integrates reports whether the objective is an integral over random effects: then Hessians are differences of many
+// gradients.
+func (p *problem) integrates() bool { return len(p.model.RandomEffects()) > 0 }
 
 // runOf makes a run at x by a Runner, which is made if there is none.
 func (e *evaluator) runOf(
@@ -432,7 +448,7 @@ func (p *problem) noise(s *odes.Sensitivities) float64 {
 // smooth returns the problem for optim.Minimize.
 func (e *evaluator) smooth() optim.Problem {
 	var learnt secant
-	learns := len(e.p.model.RandomEffects()) > 0
+	learns := e.p.integrates()
 	return optim.Problem{
 		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
