@@ -346,11 +346,11 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 	if second {
 		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
 	}
-	if e.ran != nil && slices.Equal(x, e.ran) {
+	if e.ran != nil && !e.warm && slices.Equal(x, e.ran) {
 		return e.there, nil
 	}
 	defer func() {
-		if e.ran = nil; err == nil && e.p.integrates() {
+		if e.ran = nil; err == nil && !e.warm && e.p.integrates() {
 			e.ran, e.there = slices.Clone(x), s
 		}
 	}()
@@ -362,6 +362,19 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		}
 		return e.p.model.Prepare(o)
 	})
+}
+
+// crossed makes a run at x whose second derivatives are an estimate, from the gradients of subjects.
+func (e *evaluator) crossed(ctx context.Context, x []float64) (s *odes.Sensitivities, err error) {
+	if e.hessian == nil {
+		if e.hessian, err = e.p.curved(); err != nil {
+			return nil, err
+		}
+		e.hessian.Warm(e.warm)
+	}
+	e.hessian.CrossProducts(true)
+	defer e.hessian.CrossProducts(false)
+	return e.run(ctx, x, true)
 }
 
 // integrates reports whether the objective is an integral over random effects: then Hessians are differences of many
@@ -452,8 +465,14 @@ func (e *evaluator) smooth() optim.Problem {
 	return optim.Problem{
 		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
-			exact := want == optim.Curving && learnt.hessian == nil
-			s, err := e.run(ctx, x, exact)
+			first := want == optim.Curving && learnt.hessian == nil
+			var s *odes.Sensitivities
+			var err error
+			if first && learns {
+				s, err = e.crossed(ctx, x)
+			} else {
+				s, err = e.run(ctx, x, first)
+			}
 			if err != nil {
 				return err
 			}
@@ -462,11 +481,11 @@ func (e *evaluator) smooth() optim.Problem {
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}
-			if exact {
+			if first {
 				e.curvature(s, sign, x, at.Gradient, at.Hessian)
 			}
 			if want == optim.Curving && learns {
-				learnt.see(x, at.Gradient, at.Hessian, exact)
+				learnt.see(x, at.Gradient, at.Hessian, first)
 			}
 			return nil
 		},

@@ -42,6 +42,7 @@ type Runner struct {
 	compile   float64 // seconds
 	gradient  []float64
 	curve     curvature
+	crossed   bool      // see CrossProducts
 	parts     []*Runner // of the experiments
 	side      together
 	shared    shared // with other experiments of a Runner
