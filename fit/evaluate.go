@@ -381,6 +381,10 @@ func (e *evaluator) crossed(ctx context.Context, x []float64) (s *odes.Sensitivi
 // gradients.
 func (p *problem) integrates() bool { return len(p.model.RandomEffects()) > 0 }
 
+// peopled reports whether there are so many subjects that products of their gradients tell the curvature: of few, they
+// lead a search elsewhere.
+func (p *problem) peopled() bool { return len(p.model.Experiments()) >= 10*len(p.coords) }
+
 // runOf makes a run at x by a Runner, which is made if there is none.
 func (e *evaluator) runOf(
 	ctx context.Context, x []float64, r **odes.Runner, made func() (*odes.Runner, error),
@@ -468,7 +472,7 @@ func (e *evaluator) smooth() optim.Problem {
 			first := want == optim.Curving && learnt.hessian == nil
 			var s *odes.Sensitivities
 			var err error
-			if first && learns {
+			if first && learns && e.p.peopled() {
 				s, err = e.crossed(ctx, x)
 			} else {
 				s, err = e.run(ctx, x, first)

@@ -6,8 +6,8 @@ import (
 )
 
 // secant is a Hessian that learns from gradients, by symmetric updates of rank one: second derivatives of an integral
-// over random effects are differences of many gradients. The first one is an estimate. Reference: Conn, Gould and Toint,
-// Math Program 50:177 (1991).
+// over random effects are differences of many gradients. The first one may be an estimate. Reference: Conn, Gould and
+// Toint, Math Program 50:177 (1991).
 type secant struct {
 	x, gradient, hessian []float64
 }
