@@ -447,7 +447,7 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 	for round := range rounds {
 		// A Hessian that is long in the making stays after a step of less than a thousandth of a standard error.
 		const short = 1e-6
-		stays := round > 0 && last < short && p.integrates()
+		stays := round > 0 && last < short && integrates(p)
 		s, err := e.run(ctx, x, !stays)
 		if err != nil {
 			if m.gradient != nil || ctx.Err() != nil {

@@ -350,7 +350,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		return e.there, nil
 	}
 	defer func() {
-		if e.ran = nil; err == nil && !e.warm && e.p.integrates() {
+		if e.ran = nil; err == nil && !e.warm && integrates(e.p) {
 			e.ran, e.there = slices.Clone(x), s
 		}
 	}()
@@ -379,11 +379,11 @@ func (e *evaluator) crossed(ctx context.Context, x []float64) (s *odes.Sensitivi
 
 // integrates reports whether the objective is an integral over random effects: then Hessians are differences of many
 // gradients.
-func (p *problem) integrates() bool { return len(p.model.RandomEffects()) > 0 }
+func integrates(p *problem) bool { return len(p.model.RandomEffects()) > 0 }
 
 // peopled reports whether there are so many subjects that products of their gradients tell the curvature: of few, they
 // lead a search elsewhere.
-func (p *problem) peopled() bool { return len(p.model.Experiments()) >= 10*len(p.coords) }
+func peopled(p *problem) bool { return len(p.model.Experiments()) >= 10*len(p.coords) }
 
 // runOf makes a run at x by a Runner, which is made if there is none.
 func (e *evaluator) runOf(
@@ -465,14 +465,14 @@ func (p *problem) noise(s *odes.Sensitivities) float64 {
 // smooth returns the problem for optim.Minimize.
 func (e *evaluator) smooth() optim.Problem {
 	var learnt secant
-	learns := e.p.integrates()
+	learns := integrates(e.p)
 	return optim.Problem{
 		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
 			first := want == optim.Curving && learnt.hessian == nil
 			var s *odes.Sensitivities
 			var err error
-			if first && learns && e.p.peopled() {
+			if first && learns && peopled(e.p) {
 				s, err = e.crossed(ctx, x)
 			} else {
 				s, err = e.run(ctx, x, first)

@@ -301,7 +301,7 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 	}
 	q := e.smooth()
 	q.Bounds = b
-	if p.integrates() && p.algorithm == "newton" {
+	if integrates(p) && p.algorithm == "newton" {
 		o.Digits = 1e-3 // a point takes long, and the steps behind a search have better Hessians
 	}
 	o.FirstOrder = p.algorithm == "lbfgsb"

@@ -689,7 +689,8 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 }
 
 // CrossProducts makes second derivatives of an integral over random effects, in the runs to come, those of the
-// information of the subjects: sums of products of their gradients. These cost nothing, and come near for many subjects.
+// information of the subjects: sums of products of their gradients. These cost nothing, and come near for many
+// subjects.
 func (r *Runner) CrossProducts(on bool) { r.crossed = on }
 
 // crossProducts returns products of the sum of g gᵀ over all gradients with directions, [count][c], with the same bits
