@@ -96,6 +96,10 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 	return r.engine.Products(ctx, v)
 }
 
+// CrossProducts makes second derivatives of an integral over random effects, in the runs to come, the sums of products
+// of the gradients of subjects: an estimate that costs nothing.
+func (r *Runner) CrossProducts(on bool) { r.engine.CrossProducts(on) }
+
 // Warm lets searches for steady states in the runs to come begin at what the run before found, unless the settings say
 // steady_start = own; Warm(false) ends that. What they find is stable, but need not be the state that a run from the
 // initial values leads to: a run without Warm at the same values tells. Runs with Warm belong to one search, which

@@ -27,6 +27,10 @@ type evaluator struct {
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere
+	// ran is where gradient ran last over random effects, and there its result; nil for nowhere. Searches ask for the
+	// value of a point first and for derivatives later, and both come from the same long computation.
+	ran   []float64
+	there *odes.Sensitivities
 	// counts are how often each row of each group counts; nil: once.
 	counts [][]float64
 	rows   int // that are squares
@@ -357,6 +361,14 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 	if second {
 		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
 	}
+	if e.ran != nil && !e.warm && slices.Equal(x, e.ran) {
+		return e.there, nil
+	}
+	defer func() {
+		if e.ran = nil; err == nil && !e.warm && integrates(e.p) {
+			e.ran, e.there = slices.Clone(x), s
+		}
+	}()
 	return e.runOf(ctx, x, &e.gradient, func() (*odes.Runner, error) {
 		o := e.p.runOptions()
 		o.Of = []string{e.p.settings.Objective}
@@ -366,6 +378,27 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		return e.p.model.Prepare(o)
 	})
 }
+
+// crossed makes a run at x whose second derivatives are an estimate, from the gradients of subjects.
+func (e *evaluator) crossed(ctx context.Context, x []float64) (s *odes.Sensitivities, err error) {
+	if e.hessian == nil {
+		if e.hessian, err = e.p.curved(); err != nil {
+			return nil, err
+		}
+		e.hessian.Warm(e.warm)
+	}
+	e.hessian.CrossProducts(true)
+	defer e.hessian.CrossProducts(false)
+	return e.run(ctx, x, true)
+}
+
+// integrates reports whether the objective is an integral over random effects: then Hessians are differences of many
+// gradients.
+func integrates(p *problem) bool { return len(p.model.RandomEffects()) > 0 }
+
+// peopled reports whether there are so many subjects that products of their gradients tell the curvature: of few, they
+// lead a search elsewhere.
+func peopled(p *problem) bool { return len(p.model.Experiments()) >= 10*len(p.coords) }
 
 // runOf makes a run at x by a Runner, which is made if there is none.
 func (e *evaluator) runOf(
@@ -447,12 +480,18 @@ func (p *problem) noise(s *odes.Sensitivities) float64 {
 // smooth returns the problem for optim.Minimize.
 func (e *evaluator) smooth() optim.Problem {
 	var learnt secant
-	learns := len(e.p.model.RandomEffects()) > 0
+	learns := integrates(e.p)
 	return optim.Problem{
 		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
-			exact := want == optim.Curving && learnt.hessian == nil
-			s, err := e.run(ctx, x, exact)
+			first := want == optim.Curving && learnt.hessian == nil
+			var s *odes.Sensitivities
+			var err error
+			if first && learns && peopled(e.p) {
+				s, err = e.crossed(ctx, x)
+			} else {
+				s, err = e.run(ctx, x, first)
+			}
 			if err != nil {
 				return err
 			}
@@ -461,11 +500,11 @@ func (e *evaluator) smooth() optim.Problem {
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}
-			if exact {
+			if first {
 				e.curvature(s, sign, x, at.Gradient, at.Hessian)
 			}
 			if want == optim.Curving && learns {
-				learnt.see(x, at.Gradient, at.Hessian, exact)
+				learnt.see(x, at.Gradient, at.Hessian, first)
 			}
 			return nil
 		},

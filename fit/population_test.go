@@ -470,3 +470,33 @@ var (
 		{-0.02350512359127809, 0.29232170206316826},
 	}
 )
+
+// TestCrossProducts: the estimate of second derivatives is the sum of products of the gradients of subjects.
+func TestCrossProducts(t *testing.T) {
+	m := populationModel(t, wide+"solver { marginal = focei }\n")
+	opts := odes.Options{Wrt: []string{"k", "w"}}.GradientOnly()
+	r, err := m.Prepare(opts.SecondOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.CrossProducts(true)
+	s, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.Population(t.Context(), opts, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		for j := range 2 {
+			want := 0.0
+			for _, q := range p.Subjects {
+				want += q.Gradient[i] * q.Gradient[j]
+			}
+			if got := s.Hessian[2*i+j]; math.Abs(got-want) > 1e-9*math.Abs(want) {
+				t.Errorf("[%d, %d] is %g, not %g", i, j, got, want)
+			}
+		}
+	}
+}

@@ -6,16 +6,16 @@ import (
 )
 
 // secant is a Hessian that learns from gradients, by symmetric updates of rank one: second derivatives of an integral
-// over random effects are differences of many gradients. The first one is exact. Reference: Conn, Gould and Toint, Math
-// Program 50:177 (1991).
+// over random effects are differences of many gradients. The first one may be an estimate. Reference: Conn, Gould and
+// Toint, Math Program 50:177 (1991).
 type secant struct {
 	x, gradient, hessian []float64
 }
 
-// see learns the gradient at x. The Hessian that came with it counts where it is exact; else it is what was learnt.
-func (s *secant) see(x, gradient, hessian []float64, exact bool) {
+// see learns the gradient at x. The Hessian that came with it counts if it is the first; else it is what was learnt.
+func (s *secant) see(x, gradient, hessian []float64, first bool) {
 	defer func() { s.x, s.gradient = slices.Clone(x), slices.Clone(gradient) }()
-	if exact {
+	if first {
 		s.hessian = slices.Clone(hessian)
 		return
 	}

@@ -23,9 +23,9 @@ type PointTangent struct {
 // SecondSystem that it is part of.
 type SecondObjectives interface {
 	TangentObjectives
-	// ValuesPullPush overwrites fb[F] with the gradient of objective o by the functionals f, and its tangent. It adds
-	// those by the parameters to the accumulators.
-	ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual)
+	// ValuesPullPush overwrites fb[F] with the gradient by the functionals f of the sum of the objectives with weights,
+	// and its tangent. It adds those by the parameters to the accumulators.
+	ValuesPullPush(f solvers.Dual, weights []float64, fb solvers.Dual)
 	// ObservePullPush adds the transpose of Observe applied to fb[F], and its tangent; see CotangentObjectives.
 	ObservePullPush(pt *Point, dot *PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual)
 }
@@ -57,6 +57,20 @@ type Second struct {
 	Memory int64
 	// Tell, if not nil, is told now and then how much is done, by the goroutine of the caller.
 	Tell func(done float64, steps int)
+
+	workers []SecondWorker // of each goroutine, kept from one call to the next
+}
+
+// worker returns the worker of goroutine i.
+func (a *Second) worker(i int) SecondWorker {
+	for len(a.workers) <= i {
+		a.workers = append(a.workers, a.New())
+	}
+	w := a.workers[i]
+	if kept, ok := w.System.(solvers.Revisitor); ok {
+		kept.Forget()
+	}
+	return w
 }
 
 // Directions are the vectors that Hessians are multiplied with. Write fills dp[P] and dy0[N], which are zero, with
@@ -66,7 +80,7 @@ type Directions struct {
 	Write func(k int, dp, dy0 []float64)
 }
 
-// Products holds, for m objectives and K directions v, what Second computes.
+// Products holds, for m objectives or sums of them and K directions v, what Second computes.
 type Products struct {
 	DP  []float64 // [m][P] the gradients, which come along
 	DY0 []float64 // [m][N]
@@ -80,11 +94,22 @@ type Products struct {
 
 // Products computes the products of the Hessian of every objective with every direction.
 func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Directions, out *Products) error {
-	first, err := newSecondSweep(a.New(), run)
+	return a.OfSums(ctx, run, nil, dirs, out)
+}
+
+// OfSums computes the products of the Hessians of sums of the objectives, whose weights are sums, with every direction.
+// Each takes a sweep backwards, as an objective does. nil stands for every objective alone.
+func (a *Second) OfSums(
+	ctx context.Context, run *record.Trajectory, sums [][]float64, dirs Directions, out *Products,
+) error {
+	first, err := newSecondSweep(a.worker(0), run)
 	if err != nil {
 		return err
 	}
 	_, m := first.obj.Counts()
+	if sums != nil {
+		m = len(sums)
+	}
 	z := run.Size()
 	if need := PathBytes(run, first.l); a.Memory > 0 && need > a.Memory {
 		return &record.MemoryError{Limit: a.Memory, Bytes: need}
@@ -120,7 +145,7 @@ func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Dire
 			if b >= blocks {
 				return nil
 			}
-			if err := w.block(ctx, b*w.l, dirs, &res, out); err != nil {
+			if err := w.block(ctx, b*w.l, sums, dirs, &res, out); err != nil {
 				return err
 			}
 			steps.Add(int64(w.steps + w.walk.steps))
@@ -141,8 +166,8 @@ func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Dire
 			w.path.close()
 		}
 	}()
-	for range threads - 1 {
-		w, err := newSecondSweep(a.New(), run)
+	for i := range threads - 1 {
+		w, err := newSecondSweep(a.worker(1+i), run)
 		if err != nil {
 			return err
 		}
@@ -250,8 +275,10 @@ func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, erro
 	return s, nil
 }
 
-// block takes directions first … first+L-1 through all objectives.
-func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
+// block takes directions first … first+L-1 through all sums of objectives.
+func (s *secondSweep) block(
+	ctx context.Context, first int, sums [][]float64, dirs Directions, res *Result, out *Products,
+) error {
 	z, l, w := s.run.Size(), s.l, s.walk
 	if !w.rated { // nothing moves yet but the ends of steps; warnings are left to the gradient
 		w.res = &Result{}
@@ -284,8 +311,19 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 		return err
 	}
 	_, m := s.obj.Counts()
+	alone := make([]float64, m)
+	if sums != nil {
+		m = len(sums)
+	}
 	for o := range m {
-		if err := s.sweep(ctx, o); err != nil {
+		weights := alone
+		if sums != nil {
+			weights = sums[o]
+		} else {
+			clear(alone)
+			alone[o] = 1
+		}
+		if err := s.sweep(ctx, weights); err != nil {
 			return err
 		}
 		s.tells.done()
@@ -382,10 +420,10 @@ func shareSecond(w, h, rate solvers.Dual) {
 	}
 }
 
-// sweep goes backwards for objective o; s.pb and s.yb hold the results.
-func (s *secondSweep) sweep(ctx context.Context, o int) error {
+// sweep goes backwards for a sum of objectives; s.pb and s.yb hold the results.
+func (s *secondSweep) sweep(ctx context.Context, weights []float64) error {
 	s.sys.Begin()
-	s.obj.ValuesPullPush(s.functionals, o, s.fb)
+	s.obj.ValuesPullPush(s.functionals, weights, s.fb)
 	s.yb.Clear()
 	s.tb.Clear()
 	s.db.Clear()

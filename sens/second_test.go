@@ -51,10 +51,10 @@ func (s *logistic) StartPullPush(_, yb, _, _ solvers.Dual) {
 	}
 }
 
-func (s *logistic) ValuesPullPush(f solvers.Dual, _ int, fb solvers.Dual) {
-	fb.X[0] = 2 * f.X[0]
+func (s *logistic) ValuesPullPush(f solvers.Dual, weights []float64, fb solvers.Dual) {
+	fb.X[0] = 2 * f.X[0] * weights[0]
 	for j := range s.Lanes() {
-		fb.D[j] = 2 * f.D[j]
+		fb.D[j] = 2 * f.D[j] * weights[0]
 	}
 }
 
@@ -130,9 +130,23 @@ func TestSecond(t *testing.T) {
 			dirs := sens.Directions{Count: len(directions), Write: func(n int, dp, _ []float64) {
 				copy(dp, directions[n][:])
 			}}
-			var out sens.Products
+			var out, sums sens.Products
 			if err := second.Products(context.Background(), tr, dirs, &out); err != nil {
 				t.Fatal(err)
+			}
+			second.Tell = nil
+			// sums of objectives, by the same workers
+			if err := second.OfSums(context.Background(), tr, [][]float64{{0}, {-4}}, dirs, &sums); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range append(out.HP, out.DP...) {
+				of, at := sums.HP, i
+				if at >= len(out.HP) {
+					of, at = sums.DP, at-len(out.HP)
+				}
+				if half := len(of) / 2; of[at] != 0 || of[half+at] != -4*x {
+					t.Errorf("%s: sums have %g and %g, not 0 and %g", name, of[at], of[half+at], -4*x)
+				}
 			}
 			for a := range 2 {
 				near(t, name+": gradient", out.DP[a], 2*x*xu*ua[a], tol)

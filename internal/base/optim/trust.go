@@ -289,7 +289,11 @@ func (s *search) expect(ctx context.Context, w *walk, promised float64, bounded 
 	if quiet && !bounded {
 		// The last digits cost little: six more of the value, which are three more of the variables. Values do not see
 		// them, but what the next model promises does.
-		if w.polish++; w.polish > 30 || promised <= 1e-7*w.noise || promised > 0.9*w.last {
+		digits := s.o.Digits
+		if digits == 0 {
+			digits = 1e-7
+		}
+		if w.polish++; w.polish > 30 || promised <= digits*w.noise || promised > 0.9*w.last {
 			return true, ByNoise, true
 		}
 		w.last = promised

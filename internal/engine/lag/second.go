@@ -228,7 +228,9 @@ func (x *Second) StartPullPush(t0, yb, db, tb solvers.Dual) { x.s.StartPullPush(
 func (x *Second) Finish(pb solvers.Dual) { x.s.Finish(pb) }
 
 // ValuesPullPush implements sens.SecondObjectives.
-func (x *Second) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) { x.s.ValuesPullPush(f, o, fb) }
+func (x *Second) ValuesPullPush(f solvers.Dual, weights []float64, fb solvers.Dual) {
+	x.s.ValuesPullPush(f, weights, fb)
+}
 
 // extended returns the state y with lags behind it, and their tangents, at t.
 func (x *Second) extended(t, y solvers.Dual) solvers.Dual {

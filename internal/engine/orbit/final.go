@@ -86,9 +86,9 @@ func (f Ends) ObservePush(_ *sens.Point, td, _, _, ypd, dpd, fd []float64) {
 func (f Ends) ValuesPush(_, fd, psid []float64) { copy(psid, fd[f.Quadratures*f.Lanes:]) }
 
 // ValuesPullPush implements sens.SecondObjectives.
-func (f Ends) ValuesPullPush(_ solvers.Dual, o int, fb solvers.Dual) {
+func (f Ends) ValuesPullPush(_ solvers.Dual, weights []float64, fb solvers.Dual) {
 	fb.Clear()
-	fb.X[f.Quadratures+o] = 1
+	copy(fb.X[f.Quadratures:], weights)
 }
 
 // ObservePullPush implements sens.SecondObjectives.

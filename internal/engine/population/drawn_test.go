@@ -23,8 +23,11 @@ func (s *pulled) Data(_ context.Context, eta []float64, _ int) (*Conditional, er
 	return out, nil
 }
 
-func (s *pulled) Rows(context.Context, []float64, bool) (*Rows, error) { return nil, nil }
-func (s *pulled) Failed(error) bool                                    { return false }
+func (s *pulled) Rows(context.Context, []float64) (*Rows, error) { return nil, nil }
+
+func (s *pulled) Curved(context.Context, []Sum) ([]float64, error) { return nil, nil }
+
+func (s *pulled) Failed(error) bool { return false }
 
 func (s *pulled) Omega(context.Context) (*Omega, error) {
 	a, b := s.theta[0], s.theta[1]

@@ -14,13 +14,20 @@ func NoNumber(err error) bool { return errors.Is(err, errNoNumber) }
 // uninteracting is the likelihood of FOCE, whose standard deviations are those at eta = 0.
 func (q *problem) uninteracting(eta []float64, order int) (*Conditional, error) {
 	m, w := q.m, q.m+q.p
-	r, err := q.Rows(q.ctx, eta, order == 2)
+	r, err := q.Rows(q.ctx, eta)
 	if err != nil {
 		return nil, err
 	}
 	out := &Conditional{Value: r.Constant, Gradient: make([]float64, w)}
 	if order == 2 {
-		out.Products = make([]float64, m*w)
+		weights := make([]float64, len(r.Data))
+		for j, y := range r.Data {
+			s := q.zero.S[j]
+			weights[j] = (r.F[j] - y) / s / s
+		}
+		if out.Products, err = q.Curved(q.ctx, []Sum{{F: weights}}); err != nil {
+			return nil, err
+		}
 	}
 	for j, y := range r.Data {
 		s := q.zero.S[j]
@@ -37,9 +44,9 @@ func (q *problem) uninteracting(eta []float64, order int) (*Conditional, error) 
 			continue
 		}
 		for i := range m {
-			row, second := out.Products[i*w:(i+1)*w], r.DDF[(j*m+i)*w:][:w]
+			row := out.Products[i*w : (i+1)*w]
 			for x := range w {
-				row[x] += float64(df[i]*df[x]/(s*s)) - float64(e/s*second[x])
+				row[x] += float64(df[i] * df[x] / (s * s))
 			}
 			for x := m; x < w; x++ {
 				row[x] += float64(2 * e / (s * s) * df[i] * ds[x])
@@ -53,7 +60,7 @@ func (q *problem) uninteracting(eta []float64, order int) (*Conditional, error) 
 // and noise which are linear in the random effects.
 func (q *problem) linearised(out *Result, gradient bool) error {
 	m, w := q.m, q.m+q.p
-	r, err := q.Rows(q.ctx, out.Mode, gradient)
+	r, err := q.Rows(q.ctx, out.Mode)
 	if err != nil {
 		return err
 	}
@@ -87,40 +94,63 @@ func (q *problem) linearised(out *Result, gradient bool) error {
 	}
 	b := inverse(c, m)
 	by := make([]float64, w)
-	// half the trace of b with the derivative of a aᵀ/s² (times factor)
-	add := func(j int, first, second []float64, factor float64) {
-		s, ds := noise.S[j], noise.DS[j*w:(j+1)*w]
-		a := first[j*w : j*w+m]
-		u := multiply(b, a, m)
-		for k := range m {
-			weight := float64(factor * u[k] / (s * s))
-			for x, d := range second[(j*m+k)*w:][:w] {
-				by[x] += float64(weight * d)
+	// Half the trace of b with the derivative of a aᵀ/s² (times factor): the second derivatives in it are those of sums
+	// of the rows, one for each random effect. Only these sums are differentiated, and not each row.
+	weigh := func(first []float64, factor float64, to func(k int) []float64) {
+		for j := range r.Data {
+			s, ds := noise.S[j], noise.DS[j*w:(j+1)*w]
+			a := first[j*w : j*w+m]
+			u := multiply(b, a, m)
+			for k := range m {
+				to(k)[j] = float64(factor * u[k] / (s * s))
+			}
+			weight := float64(factor * dot(a, u) / (s * s * s))
+			from := 0
+			if !interaction {
+				from = m // the noise is that at eta = 0
+			}
+			for x := from; x < w; x++ {
+				by[x] -= float64(weight * ds[x])
 			}
 		}
-		weight := float64(factor * dot(a, u) / (s * s * s))
-		from := 0
-		if !interaction {
-			from = m // the noise is that at eta = 0
-		}
-		for x := from; x < w; x++ {
-			by[x] -= float64(weight * ds[x])
+	}
+	sums := make([]Sum, m)
+	for k := range sums {
+		sums[k].F = make([]float64, len(r.Data))
+		if interaction {
+			sums[k].S = make([]float64, len(r.Data))
 		}
 	}
-	for j := range r.Data {
-		add(j, r.DF, r.DDF, 1)
-		if interaction {
-			add(j, r.DS, r.DDS, 2)
-		}
+	weigh(r.DF, 1, func(k int) []float64 { return sums[k].F })
+	if interaction {
+		weigh(r.DS, 2, func(k int) []float64 { return sums[k].S })
+	}
+	if err := q.curl(by, sums); err != nil {
+		return err
 	}
 	q.prior.curve(by[m:], b, q.p)
 	return q.chain(out, by)
 }
 
+// curl adds to by the derivative of sum k by random effect k, once more by everything, over all k.
+func (q *problem) curl(by []float64, sums []Sum) error {
+	m, w := q.m, q.m+q.p
+	second, err := q.Curved(q.ctx, sums)
+	if err != nil {
+		return err
+	}
+	for k := range m {
+		for x, d := range second[(k*m+k)*w:][:w] {
+			by[x] += d
+		}
+	}
+	return nil
+}
+
 // firstOrder is FO: predictions are linear in the random effects, about zero.
 func (q *problem) firstOrder(gradient bool) (*Result, error) {
 	m, w := q.m, q.m+q.p
-	r, err := q.Rows(q.ctx, make([]float64, m), gradient)
+	r, err := q.Rows(q.ctx, make([]float64, m))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +187,12 @@ func (q *problem) firstOrder(gradient bool) (*Result, error) {
 		return out, nil
 	}
 	inv := inverse(c, n)
-	g := make([]float64, q.p)
+	all := make([]float64, w)
+	g := all[m:]
+	sums := make([]Sum, m)
+	for a := range sums {
+		sums[a].F = make([]float64, n)
+	}
 	for i := range n {
 		for x := range g {
 			g[x] -= float64(z[i] * r.DF[i*w+m+x])
@@ -165,10 +200,7 @@ func (q *problem) firstOrder(gradient bool) (*Result, error) {
 		for j := range n {
 			weight := float64(0.5 * (inv[i*n+j] - float64(z[i]*z[j])))
 			for a := range m {
-				twice := float64(2 * weight * wa[j*m+a])
-				for x, d := range r.DDF[(i*m+a)*w+m:][:q.p] {
-					g[x] += float64(twice * d)
-				}
+				sums[a].F[i] += float64(2 * weight * wa[j*m+a])
 				for b := range m {
 					both := float64(weight * r.DF[i*w+a] * r.DF[j*w+b])
 					for x, d := range q.omega.Slopes[(a*m+b)*q.p:][:q.p] {
@@ -182,6 +214,9 @@ func (q *problem) firstOrder(gradient bool) (*Result, error) {
 				}
 			}
 		}
+	}
+	if err := q.curl(all, sums); err != nil {
+		return nil, err
 	}
 	out.Gradient = g
 	return out, nil

@@ -33,7 +33,7 @@ func (q *problem) mode() (*Result, error) {
 		at, err := q.search(q.method.Near, nil)
 		if err == nil && !at.troubled && at.decrement <= inNoise {
 			q.found = []*found{at}
-			return &Result{Mode: at.eta, Hessian: at.hessian, Joint: at.at.Value, Modes: 1, Omega: q.omega}, nil
+			return q.resultAt(at, 1), nil
 		}
 		if err != nil && !q.Failed(err) {
 			return nil, err
@@ -71,9 +71,7 @@ func (q *problem) mode() (*Result, error) {
 		}
 	}
 	q.found = modes
-	out := &Result{
-		Mode: best.eta, Hessian: best.hessian, Joint: best.at.Value, Modes: len(modes), Omega: q.omega,
-	}
+	out := q.resultAt(best, len(modes))
 	switch {
 	case best.flat:
 		out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
@@ -84,6 +82,13 @@ func (q *problem) mode() (*Result, error) {
 			"hundred times as wide as that of the random effects, or more"
 	}
 	return out, nil
+}
+
+// resultAt returns what is known of a mode, where so many were met.
+func (q *problem) resultAt(f *found, modes int) *Result {
+	return &Result{
+		Mode: f.eta, Hessian: f.hessian, Joint: f.at.Value, at: f.at, Modes: modes, Omega: q.omega,
+	}
 }
 
 // nearlyFlat reports whether a normal distribution with this Hessian is a hundred times as wide in some direction as
@@ -138,11 +143,41 @@ func (q *problem) starts(b *found) ([][]float64, error) {
 				for i := range at {
 					at[i] = float64(side * q.prior.root[i*m+k])
 				}
-				list = append(list, at)
+				apart, err := q.apart(at, b)
+				if err != nil {
+					return nil, err
+				}
+				if apart {
+					list = append(list, at)
+				}
 			}
 		}
 	}
 	return list, nil
+}
+
+// apart reports whether the density rises anywhere on the straight way from eta to a mode: where it only falls, the
+// mode is that of eta, and a search would say no more. Three points of the way, whose values are cheap, tell.
+func (q *problem) apart(eta []float64, mode *found) (bool, error) {
+	if mode.flat || mode.decrement > accepted {
+		return true, nil
+	}
+	last := math.Inf(1)
+	at := slices.Clone(eta)
+	for k := range 4 {
+		for i, x := range mode.eta {
+			at[i] = eta[i] + float64(float64(k)/4*(x-eta[i]))
+		}
+		there, err := q.joint(at, 0)
+		switch {
+		case err != nil && !q.Failed(err):
+			return false, err
+		case err != nil || !(there.Value < last):
+			return true, nil
+		}
+		last = there.Value
+	}
+	return !(mode.at.Value < last), nil
 }
 
 // search goes down from eta. It ends where it comes to a mode that is known: within a tenth of a posterior deviation.

@@ -123,7 +123,7 @@ func (q *problem) turning(out *Result, v []float64) error {
 	if err != nil {
 		return err
 	}
-	centre, err := q.joint(out.Mode, 2)
+	centre, err := q.centre(out)
 	if err != nil {
 		return err
 	}

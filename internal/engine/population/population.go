@@ -24,8 +24,11 @@ type Subject interface {
 	// Data is the negative log likelihood of the data, given eta. With order 1 it has the gradient, with order 2 also
 	// the rows of the Hessian that belong to random effects.
 	Data(ctx context.Context, eta []float64, order int) (*Conditional, error)
-	// Rows are the predictions. With second, they have second derivatives.
-	Rows(ctx context.Context, eta []float64, second bool) (*Rows, error)
+	// Rows are the predictions.
+	Rows(ctx context.Context, eta []float64) (*Rows, error)
+	// Curved has the second derivatives of sums of the rows that Rows returned last: products of their Hessians with
+	// the random effects, [sums][m][m+p].
+	Curved(ctx context.Context, sums []Sum) ([]float64, error)
 	// Omega is the matrix of covariances of the random effects.
 	Omega(ctx context.Context) (*Omega, error)
 	// Failed reports whether an error tells that a run failed for the numbers that it had, and other numbers may do.
@@ -41,14 +44,16 @@ type Conditional struct {
 
 // Rows are measurements with normal noise: predictions F and standard deviations S, with derivatives.
 type Rows struct {
-	Data     []float64
-	F, S     []float64 // [n]
-	DF, DS   []float64 // [n][m+p]
-	DDF, DDS []float64 // [n][m][m+p]
+	Data   []float64
+	F, S   []float64 // [n]
+	DF, DS []float64 // [n][m+p]
 	// Constant is what the densities of the data have beside those of normal noise: of lognormal noise, where Data and
 	// F are logarithms.
 	Constant float64
 }
+
+// Sum is a sum of rows with these weights, [n] each; nil for zeros.
+type Sum struct{ F, S []float64 }
 
 // Omega is a matrix of covariances with its derivatives by params.
 type Omega struct {
@@ -90,6 +95,8 @@ type Result struct {
 	Effective float64
 	// Doubt says what is doubtful about the mode; "" for nothing.
 	Doubt string
+
+	at *Conditional // the negative log density of data and random effects at the mode, with second derivatives
 }
 
 // problem is an integral at work.
@@ -157,7 +164,7 @@ func newProblem(ctx context.Context, s Subject, method Method) (*problem, error)
 		return nil, err
 	}
 	if method.Kind == "foce" {
-		if q.zero, err = s.Rows(ctx, make([]float64, q.m), false); err != nil {
+		if q.zero, err = s.Rows(ctx, make([]float64, q.m)); err != nil {
 			return nil, err
 		}
 		q.runs++
@@ -308,7 +315,7 @@ func (q *problem) flat(out *Result) error {
 // chain makes the gradient: that of the joint density, by what is left of the modes' moves, and by.
 func (q *problem) chain(out *Result, by []float64) error {
 	m, p := q.m, q.p
-	c, err := q.joint(out.Mode, 2)
+	c, err := q.centre(out)
 	if err != nil {
 		return err
 	}
@@ -324,6 +331,14 @@ func (q *problem) chain(out *Result, by []float64) error {
 		out.Gradient[x] = g
 	}
 	return nil
+}
+
+// centre returns the negative log density at a mode with its second derivatives, which the search for it left.
+func (q *problem) centre(out *Result) (*Conditional, error) {
+	if out.at != nil {
+		return out.at, nil
+	}
+	return q.joint(out.Mode, 2)
 }
 
 // moves fills in how the mode moves with params. It reports whether the Hessian is positive definite.

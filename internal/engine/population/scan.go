@@ -199,7 +199,7 @@ func points(m int) int { return min(64*m, 128) }
 func (q *problem) about(f *found, method Method) (float64, error) {
 	by := *q
 	by.method = method
-	r := &Result{Mode: f.eta, Hessian: f.hessian, Joint: f.at.Value, Omega: q.omega}
+	r := q.resultAt(f, 1)
 	err := by.integral(r, false)
 	return r.Value, err
 }

@@ -18,6 +18,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/result"
+	"odes.dev/odes/sens"
 )
 
 // The experiments of a model with random effects are the subjects of a population. What each adds to nll() is an
@@ -44,6 +45,7 @@ type person struct {
 	data    []measured
 	seed    uint64
 	omega   []float64 // covariances of all random effects
+	last    *population.Rows
 	work
 	warnings []diag.Diagnostic
 	result   *population.Result
@@ -152,6 +154,9 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 		its := r.ofPart(i, setup, append(slices.Clone(by), wrt...)).With(func(s *settings.Settings) {
 			s.Of, s.Threads = of, 1
 			s.Order = order
+			if len(of) > 1 && s.Mode == sens.DefaultMode {
+				s.Mode = settings.Auto
+			}
 		})
 		part, err := m.Prepare(its)
 		if err == nil {
@@ -388,16 +393,16 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 	out.Value = s.Values[0].Value
 	out.Gradient = q.own(s.Gradient[:q.full+q.p])
 	if order == 2 {
-		if out.Products, err = q.products(ctx, r); err != nil {
+		if out.Products, err = q.products(ctx, r, nil); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// products returns those of the Hessians of all objectives of r with the random effects.
-func (q *person) products(ctx context.Context, r *Runner) ([]float64, error) {
-	out, _, err := r.products(ctx, q.m, func(k int) []float64 {
+// products returns those of the Hessians of all objectives of r with the random effects, or of sums of them.
+func (q *person) products(ctx context.Context, r *Runner, sums [][]float64) ([]float64, error) {
+	out, _, err := r.products(ctx, sums, q.m, func(k int) []float64 {
 		v := make([]float64, q.full+q.p)
 		v[q.active[k]] = 1
 		return v
@@ -406,7 +411,7 @@ func (q *person) products(ctx context.Context, r *Runner) ([]float64, error) {
 }
 
 // Rows implements population.Subject.
-func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*population.Rows, error) {
+func (q *person) Rows(ctx context.Context, eta []float64) (*population.Rows, error) {
 	r := q.rows
 	if err := q.place(r, eta); err != nil {
 		return nil, err
@@ -417,62 +422,81 @@ func (q *person) Rows(ctx context.Context, eta []float64, second bool) (*populat
 	}
 	q.add(&r.took)
 	w, gradient := q.m+q.p, q.own(s.Gradient)
-	var products []float64
-	if second {
-		if products, err = q.products(ctx, r); err != nil {
-			return nil, err
-		}
-	}
 	out := &population.Rows{}
 	row := 0
 	for _, d := range q.data {
 		n := len(d.data)
 		out.Data = append(out.Data, d.data...)
-		f, first := make([]float64, n), slices.Clone(gradient[row*w:(row+n)*w])
 		for k := range n {
-			f[k] = s.Values[row+k].Value
-		}
-		var twice []float64
-		if second {
-			twice = slices.Clone(products[row*q.m*w : (row+n)*q.m*w])
-		}
-		if d.log {
-			logarithms(f, first, twice, q.m, w)
-			for _, y := range d.data {
-				out.Constant += y
+			x, first := s.Values[row+k].Value, gradient[(row+k)*w:][:w]
+			if d.log {
+				for y := range first {
+					first[y] /= x
+				}
+				out.Constant += d.data[k]
+				x = elem.Log(x)
 			}
+			out.F, out.DF = append(out.F, x), append(out.DF, first...)
 		}
-		out.F, out.DF, out.DDF = append(out.F, f...), append(out.DF, first...), append(out.DDF, twice...)
 		row += n
 		for k := range n {
 			out.S = append(out.S, s.Values[row+k].Value)
 		}
 		out.DS = append(out.DS, gradient[row*w:(row+n)*w]...)
-		if second {
-			out.DDS = append(out.DDS, products[row*q.m*w:(row+n)*q.m*w]...)
-		}
 		row += n
 	}
+	q.last = out
 	return out, nil
 }
 
-// logarithms makes numbers with their derivatives logarithms of them.
-func logarithms(f, first, second []float64, m, w int) {
-	for k, x := range f {
-		d := first[k*w : (k+1)*w]
-		for y := range d {
-			d[y] /= x
+// Curved implements population.Subject.
+func (q *person) Curved(ctx context.Context, sums []population.Sum) ([]float64, error) {
+	weights := make([][]float64, len(sums))
+	for i, sum := range sums {
+		to := make([]float64, 0, 2*len(q.last.Data))
+		put := func(of []float64, from, n int) {
+			if of == nil {
+				of, from = make([]float64, n), 0
+			}
+			to = append(to, of[from:from+n]...)
 		}
-		if second != nil {
-			for a := range m {
-				to := second[(k*m+a)*w:][:w]
-				for y := range to {
-					to[y] = to[y]/x - float64(d[a]*d[y])
+		row := 0
+		for _, d := range q.data {
+			n := len(d.data)
+			put(sum.F, row, n)
+			if d.log { // of f, where the row is its logarithm
+				for k := range n {
+					to[len(to)-n+k] /= elem.Exp(q.last.F[row+k])
+				}
+			}
+			put(sum.S, row, n)
+			row += n
+		}
+		weights[i] = to
+	}
+	out, err := q.products(ctx, q.rows, weights)
+	if err != nil {
+		return nil, err
+	}
+	w, row := q.m+q.p, 0
+	for _, d := range q.data {
+		for k := range d.data {
+			first := q.last.DF[(row+k)*w:][:w]
+			for i, sum := range sums {
+				if !d.log || sum.F == nil {
+					continue
+				}
+				for a := range q.m {
+					weight := float64(sum.F[row+k] * first[a])
+					for y, x := range first {
+						out[(i*q.m+a)*w+y] -= float64(weight * x)
+					}
 				}
 			}
 		}
-		f[k] = elem.Log(x)
+		row += len(d.data)
 	}
+	return out, nil
 }
 
 // Omega implements population.Subject.
@@ -595,6 +619,9 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 		}
 		gradients = append(gradients, q.result.Gradient)
 	}
+	if r.crossed {
+		return crossProducts(gradients, count, c, of), nil
+	}
 	kept := make([]*population.Result, len(r.people.subjects))
 	for i, q := range r.people.subjects {
 		kept[i] = q.result
@@ -626,10 +653,7 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 		v := of(k)
 		information, size := 0.0, 0.0
 		for _, g := range gradients {
-			s := 0.0
-			for i, x := range v {
-				s += float64(g[i] * x)
-			}
+			s := innerProduct(g, v)
 			information += float64(s * s)
 		}
 		for i, x := range v {
@@ -662,6 +686,38 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 		q.result = kept[i]
 	}
 	return out, r.people.set(set)
+}
+
+// CrossProducts makes second derivatives of an integral over random effects, in the runs to come, those of the
+// information of the subjects: sums of products of their gradients. These cost nothing, and come near for many
+// subjects.
+func (r *Runner) CrossProducts(on bool) { r.crossed = on }
+
+// crossProducts returns products of the sum of g gᵀ over all gradients with directions, [count][c], with the same bits
+// in any order of the subjects.
+func crossProducts(gradients [][]float64, count, c int, of func(k int) []float64) []float64 {
+	out := make([]float64, count*c)
+	terms := make([]float64, len(gradients))
+	for k := range count {
+		v := of(k)
+		for j := range c {
+			for i, g := range gradients {
+				terms[i] = float64(g[j] * innerProduct(g, v))
+			}
+			slices.Sort(terms)
+			for _, x := range terms {
+				out[k*c+j] += x
+			}
+		}
+	}
+	return out
+}
+
+func innerProduct(a, b []float64) (s float64) {
+	for i, x := range a {
+		s += float64(x * b[i])
+	}
+	return s
 }
 
 // Population integrates over the random effects of all subjects, with the gradient of each by the variables of the

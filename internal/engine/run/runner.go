@@ -43,6 +43,7 @@ type Runner struct {
 	gradient  []float64
 	curve     curvature
 	partedAt  float64   // where its second derivatives had two sides for what came back of the past, NaN for nowhere
+	crossed   bool      // see CrossProducts
 	parts     []*Runner // of the experiments
 	side      together
 	shared    shared // with other experiments of a Runner
@@ -66,6 +67,8 @@ type tools struct {
 	kinks      *onesided.Kinks
 	kinked     []onesided.Fold       // of the last run
 	search     *compiled.Derivatives // why some are not finite; nil until one was not
+	twice      *sens.Second          // kept from the last second derivatives, with so many lanes
+	twiceLanes int
 }
 
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
@@ -224,7 +227,7 @@ func (r *Runner) equip() (err error) {
 	if err = r.prepareForward(); err != nil {
 		return err
 	}
-	r.method, r.kept, r.trajectory.Tell = nil, nil, nil
+	r.method, r.kept, r.trajectory.Tell, r.twice = nil, nil, nil, nil
 	return nil
 }
 

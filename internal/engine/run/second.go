@@ -142,7 +142,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *result.Sensitivities
 			}
 		}
 	}
-	products, stats, err := r.products(ctx, all, of, tell, 1)
+	products, stats, err := r.products(ctx, nil, all, of, tell, 1)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 		}
 		return s.Products, nil
 	}
-	list, _, err := r.products(ctx, 1, func(int) []float64 { return v }, nil, 1)
+	list, _, err := r.products(ctx, nil, 1, func(int) []float64 { return v }, nil, 1)
 	if err != nil {
 		return nil, r.refused(err)
 	}
@@ -201,11 +201,12 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 }
 
 // products returns the products of the Hessian of each objective with count directions,
-// [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
-// row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. sharing Runners share
-// the memory.
+// [objectives][count][columns], and the number of steps crossed. sums, if not nil, are weights of sums of objectives,
+// which take their places. of(k) is direction k, laid out like a row of the gradient. tell, if not nil, is told how
+// much is done, by one goroutine at a time. sharing Runners share the memory.
 func (r *Runner) products(
-	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int), sharing int,
+	ctx context.Context, sums [][]float64, count int, of func(k int) []float64,
+	tell func(done float64, steps int), sharing int,
 ) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
@@ -244,15 +245,19 @@ func (r *Runner) products(
 		along(v, totals, dp, dy0)
 	}}
 	var res sens.Products
-	if err := method.Products(ctx, &r.trajectory, its, &res); err != nil {
+	if err := method.OfSums(ctx, &r.trajectory, sums, its, &res); err != nil {
 		return nil, 0, r.failed(err, r.worker)
+	}
+	rows := len(r.objectives)
+	if sums != nil {
+		rows = len(sums)
 	}
 	chain, err := r.problem.Chain(true)
 	if err != nil {
 		return nil, 0, err
 	}
 	width, n := r.problem.Width(), m.System.States()
-	out := make([]float64, len(r.objectives)*count*c)
+	out := make([]float64, rows*count*c)
 	bar := make([]float64, width)
 	dot := make([]float64, width)
 	for k := range count {
@@ -260,7 +265,7 @@ func (r *Runner) products(
 		v, totals := move(k)
 		p, _ := direction(v, totals)
 		copy(dot, p)
-		for i := range r.objectives {
+		for i := range rows {
 			copy(bar, res.DP[i*width:(i+1)*width])
 			row := res.HP[(i*count+k)*width:][:width]
 			chain.PullPush(dot, bar, row)
@@ -332,7 +337,7 @@ func (r *Runner) productsOfParts(
 		some := r.parts[from:min(from+len(list), len(r.parts))]
 		parallel(threads, len(some), func(i int) {
 			c := &list[i]
-			c.products, c.steps, c.err = some[i].products(ctx, count, of, come(from+i), threads)
+			c.products, c.steps, c.err = some[i].products(ctx, nil, count, of, come(from+i), threads)
 		})
 		for i := range some {
 			c := &list[i]
@@ -360,19 +365,27 @@ func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
 		lanes /= 2
 	}
+	if need := sens.PathBytes(&r.trajectory, lanes); int64(threads)*need > limit {
+		threads = max(1, int(limit/max(need, 1)))
+	}
+	if r.twice != nil && r.twiceLanes == lanes {
+		r.twice.Threads, r.twice.Memory, r.twice.Tell = threads, limit, nil
+		return r.twice, nil
+	}
 	k, err := r.problem.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
 		return nil, err
 	}
-	if need := sens.PathBytes(&r.trajectory, lanes); int64(threads)*need > limit {
-		threads = max(1, int(limit/max(need, 1)))
-	}
-	return &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
+	method := &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
 		w := r.problem.SecondWorker(k)
 		if r.reading.past != nil {
 			x := lag.Twice(w, r.reading.past, r.Run.method(lanes))
 			return sens.SecondWorker{System: x, Objectives: x, Method: r.Run.method(lanes)}
 		}
 		return sens.SecondWorker{System: w, Objectives: w, Method: r.Run.method(lanes)}
-	}}, nil
+	}}
+	if r.reading.past == nil { // what reads the past belongs to one run
+		r.twice, r.twiceLanes = method, lanes
+	}
+	return method, nil
 }

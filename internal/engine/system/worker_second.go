@@ -211,7 +211,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 func (w *SecondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
 
 // ValuesPullPush implements sens.SecondObjectives.
-func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
+func (w *SecondWorker) ValuesPullPush(f solvers.Dual, weights []float64, fb solvers.Dual) {
 	fb.Clear()
 	c := w.second.Get(tapec.PartObjective)
 	if c == nil {
@@ -226,9 +226,12 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	}
 	w.moves(vec.F, w.functionals)
 	w.pulls(vec.F, fb)
-	one := solvers.NewDual(1, w.Width)
-	one.X[0] = 1
-	w.seeded(c, vec.Psi, w.psi, w.problem.Rows[o], one)
+	for o, x := range weights {
+		w.psi.X[w.problem.Rows[o]] = x
+	}
+	w.seeds(vec.Psi, w.psi)
+	c.Run(&w.In, &w.Out)
+	w.psi.Clear()
 }
 
 // ObservePullPush implements sens.SecondObjectives.
