@@ -128,6 +128,12 @@ func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (li
 				nth[o]++
 			}
 		}
+		row = slices.Clone(row)
+		for k, x := range row { // what is not known on one side is not what does not come there
+			if c.Unknown(k) && x != x {
+				row[k^1] = x
+			}
+		}
 		if r.lists(e) && (r.setup.Events == 0 || len(list) < r.setup.Events) {
 			list = append(list, row)
 		}
