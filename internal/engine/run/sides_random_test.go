@@ -67,13 +67,12 @@ type verdict struct {
 	sides *result.BothSides
 	leap  *result.Leap
 	sound bool
-	// lifted says that the value is one of two, by rounding, where what lifts a condition and its fall move as one.
-	lifted bool
+	tied  bool // the value may be one of two where what comes at one time moves as one
 }
 
 func verdictOn(s *result.Sensitivities, k int) (v verdict) {
 	v.d, v.sound = s.Gradient[k], s.Trusts == nil || s.Trusts[k] == result.Sound
-	v.lifted = s.Trusts != nil && slices.Contains(s.Trusts, result.Lost)
+	v.tied = slices.ContainsFunc(s.Trusts, func(x result.Trust) bool { return x != result.Sound })
 	for i := range s.OneSided.Sides {
 		if s.OneSided.Sides[i].Column == k {
 			v.sides = &s.OneSided.Sides[i]
@@ -95,7 +94,7 @@ func (v *verdict) right(x *exactSides, j, tol float64) (right, said bool) {
 		return x.leaps(j) && off <= 1e-7*(1+math.Abs(j)), true
 	case v.sides != nil:
 		return !x.leaps(j) && x.is(v.sides.Left, v.sides.Right, tol), true
-	case v.sound && v.lifted && x.values[0] == x.values[1]: // rounding decides which value, on both sides
+	case v.sound && v.tied && x.values[0] == x.values[1]: // which value is a matter of rounding, on both sides
 		return x.is(v.d, v.d, tol), true
 	case v.sound:
 		return !x.leaps(j) && x.is(v.d, v.d, tol), true
