@@ -400,8 +400,8 @@ func (s *ties) lapses(t float64, y, f []float64) {
 // closeBy returns the times within which causes come at one time, and within which their order says little.
 func (s *ties) closeBy() [2]float64 { return [2]float64{float64(closeBy * s.span), s.closeTo()} }
 
-// lifted warns of what came as conditions ceased to hold that hold behind it: where it comes first they have not ceased,
-// and where they cease first, an event happens.
+// lifted warns of what came as conditions ceased to hold that hold behind it: where it comes first they have not
+// ceased, and where they cease first, an event happens.
 func (s *ties) lifted() {
 	if len(s.came) == 0 {
 		return
