@@ -274,7 +274,11 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				first(sides, "derivative"))
 		}
 		if len(leaps) > 0 {
-			s.Note(x, explain.CodeTie, diag.Warning, "%s come at the same time, %s, and the value leaps there, so "+
+			level := diag.Warning
+			if !all {
+				level = diag.Note // those of the run remain
+			}
+			s.Note(x, explain.CodeTie, level, "%s come at the same time, %s, and the value leaps there, so "+
 				"that there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
