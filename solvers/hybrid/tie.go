@@ -25,9 +25,11 @@ type ties struct {
 
 	was         before
 	modeChanges []modeChange
-	almost      []int   // guards that were about to fire
-	lastRead    float64 // when an observation was last read
-	lastSite    []int   // the instants of those at that time
+	almost      []int    // guards that were about to fire
+	lapsing     [2][]int // guards whose conditions were about to be true no more: very soon, and soon
+	came        []member // of the group, if there are such guards
+	lastRead    float64  // when an observation was last read
+	lastSite    []int    // the instants of those at that time
 	alt, altD   [2][]float64
 }
 
@@ -44,7 +46,12 @@ func newTies(s *Solver) ties {
 }
 
 // opens begins a group.
-func (s *ties) opens() { s.modeChanges, s.almost = s.modeChanges[:0], s.almost[:0] }
+func (s *ties) opens() {
+	s.modeChanges, s.almost, s.came = s.modeChanges[:0], s.almost[:0], s.came[:0]
+	for k := range s.lapsing {
+		s.lapsing[k] = s.lapsing[k][:0]
+	}
+}
 
 // tie warns when a and b, next to each other at one time, give different results in the other order, or results that
 // change at different rates to either side. Two events that their priorities order, and that cannot come apart, are
@@ -78,6 +85,9 @@ func (s *ties) besideNext(i, round int) {
 	if round == 0 {
 		s.justAfter(m)
 	}
+	if len(s.lapsing[1]) > 0 && !m.caused {
+		s.came = append(s.came, *m)
+	}
 	if i+1 == len(s.wave) {
 		return
 	}
@@ -99,6 +109,7 @@ func (s *ties) besideGroup(stopped bool) (near bool) {
 		s.justRead()
 		s.prevented()
 	}
+	s.lifted()
 	for i := range s.fired {
 		if m := &s.fired[i]; s.isRead(m) {
 			s.besideModeChange(m, s.memberName(m))
@@ -355,6 +366,73 @@ func (s *ties) nearly(t float64, y, f []float64) {
 		}
 		if s.fires(i, a, s.mid.Rho[i], s.mid.Truth[i]) && s.passes(i, s.mid.Truth[i]) {
 			s.almost = append(s.almost, i)
+		}
+	}
+	s.lapses(t, y, f)
+}
+
+// lapses notes the guards of events whose conditions cease to hold at about the end of the trial step, with the field f
+// there. Nothing happens as they do, but what else comes at that time may lift them again: they have become true then,
+// or have never ceased to be.
+func (s *ties) lapses(t float64, y, f []float64) {
+	for k, soon := range s.closeBy() {
+		for n := range s.yi {
+			s.yi[n] = math.FMA(soon, f[n], y[n])
+		}
+		s.sys.GuardValues(t+soon, s.yi, s.mid.Rho, s.mid.Truth)
+		s.lapsing[k] = s.lapsing[k][:0]
+		for i := range s.guards {
+			if g := &s.guards[i]; g.Event >= 0 && !twoSided(g) && !g.Watch && !s.dead[i] && !s.mid.Truth[i] {
+				s.lapsing[k] = append(s.lapsing[k], i)
+			}
+		}
+		if len(s.lapsing[k]) == 0 {
+			continue
+		}
+		for n := range s.yi {
+			s.yi[n] = math.FMA(-soon, f[n], y[n])
+		}
+		s.sys.GuardValues(t-soon, s.yi, s.mid.Rho, s.mid.Truth)
+		s.lapsing[k] = slices.DeleteFunc(s.lapsing[k], func(i int) bool { return !s.mid.Truth[i] })
+	}
+}
+
+// closeBy returns the times within which causes come at one time, and within which their order says little.
+func (s *ties) closeBy() [2]float64 { return [2]float64{float64(closeBy * s.span), s.closeTo()} }
+
+// lifted warns of what came as conditions ceased to hold that hold behind it: where it comes first they have not
+// ceased, and where they cease first, an event happens.
+func (s *ties) lifted() {
+	if len(s.came) == 0 {
+		return
+	}
+	f := s.rates(s.y, s.d, s.m)
+	s.sys.Enter(s.d, s.m)
+	for k, soon := range s.closeBy() {
+		if len(s.lapsing[k]) == 0 {
+			continue
+		}
+		for n := range s.yi {
+			s.yi[n] = math.FMA(4*soon, f[n], s.y[n])
+		}
+		s.sys.GuardValues(s.t+float64(4*soon), s.yi, s.rhoP, s.truthP)
+		for _, i := range s.lapsing[k] {
+			if k > 0 && slices.Contains(s.lapsing[0], i) || !s.truthP[i] {
+				continue
+			}
+			g := &s.guards[i]
+			b := member{
+				kind: solvers.MarkFire, firing: solvers.Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1,
+			}
+			for j := range s.came {
+				if e := &s.came[j]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
+					s.tied(solvers.Warning{
+						Kind: solvers.Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true,
+						Value: float64(float64(k) * soon),
+					}, e.cause(), b.cause())
+					break
+				}
+			}
 		}
 	}
 }

@@ -82,6 +82,10 @@ func (c *Crossing) Meets(at *sens.Meeting) bool {
 		follow = func(dz []float64) (*contact.Side, error) { return g.Begin(dz, 0) }
 	}
 	base, err := follow(make([]float64, len(g.Z)))
+	if !at.Start && err == nil && !c.same(base, at) {
+		g.Holds = true
+		base, err = follow(make([]float64, len(g.Z)))
+	}
 	switch {
 	case at.Start && (err != nil || !c.same(base, at) || c.mayBegin):
 		c.start = &met

@@ -117,6 +117,9 @@ type Group struct {
 	Reach      float64   // how long before or after it looks are taken; Near is a small part of that
 	Each       bool      // what follows from a body comes right after it
 	Far        float64   // how far times have moved before; shifts that are small beside that may be rounding
+	// Holds has conditions that cease to hold at one time with something that makes them hold again never cease to. At
+	// one and the same time, rounding decides.
+	Holds bool
 	// Lot, if not nil, draws the place of an event among those of equal priority that come at one time. nth is how many
 	// times it has happened before, instant what sets it off, or -1, and already how many events have happened.
 	Lot func(event, nth, instant, already int) uint64
@@ -398,7 +401,7 @@ func (f *follower) moment() error {
 		if err != nil {
 			return err
 		}
-		wave, held := f.rising(sight), f.changing(sight.M)
+		wave, held := f.rising(sight, f.Group.Holds && round == 0), f.changing(sight.M)
 		for _, i := range f.due(false) {
 			now.Instants = append(now.Instants, i)
 			switch in := &f.Instants[i]; in.Kind {
@@ -448,8 +451,9 @@ func (f *follower) tell(now Step) {
 	}
 }
 
-// rising lists the events whose conditions have come to hold, and notes what holds.
-func (f *follower) rising(s Sight) (list []member) {
+// rising lists the events whose conditions have come to hold, and notes what holds; what does not hold any more only
+// unless that may yet change.
+func (f *follower) rising(s Sight, may bool) (list []member) {
 	for i, holds := range s.Holds {
 		c := &f.Conditions[i]
 		rises, falls := holds && !f.holds[i], !holds && f.holds[i]
@@ -460,7 +464,9 @@ func (f *follower) rising(s Sight) (list []member) {
 			list = append(list, member{c.Event, -1})
 		}
 	}
-	copy(f.holds, s.Holds)
+	for i, holds := range s.Holds {
+		f.holds[i] = holds || may && f.holds[i] && !f.Conditions[i].Crossing
+	}
 	return list
 }
 
@@ -522,7 +528,7 @@ func (f *follower) wave(wave []member, held []bool) error {
 				f.now.Instants = append(f.now.Instants, i)
 				wave = append(wave, member{f.Instants[i].Event, i})
 			}
-			wave = append(wave, f.rising(sight)...)
+			wave = append(wave, f.rising(sight, false)...)
 			f.sort(wave)
 		}
 	}

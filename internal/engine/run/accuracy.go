@@ -107,12 +107,16 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		if err := s.Compare(fine, b.share); err != nil {
 			return nil, err
 		}
-		decided := r.decide(s, fine, mine, theirs, sizes, b.share)
+		d, decided := r.decide(s, fine, mine, theirs, sizes, b.share)
 		if !decided {
 			if err := r.nearby(ctx, s, fine, sizes); err != nil {
 				return nil, err
 			}
 			s.Agree()
+		}
+		if d != nil {
+			s.LeapStates(d)
+			s.TellSides(r.model.Explain, decided, d.Clears)
 		}
 		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 	}
@@ -124,8 +128,8 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	s.DoubtLeaps()
 	if s.Decided != nil {
 		s.DoubtTimes(mine.of(0))
-		s.LoseLeaps()
 	}
+	s.LoseLeaps()
 	return o, nil
 }
 

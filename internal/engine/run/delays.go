@@ -270,10 +270,10 @@ func (r *Run) PresentOnly(what string) error {
 
 // dropTwoSided makes those products with Hessians NaN that have two sides, since what comes back of the past meets
 // something else there that moves otherwise: by directions and by columns that move the two apart. parted are the times
-// of that by objectives and directions, NaN for none; along makes a direction of one in the space of columns.
+// of that by objectives, or sums of these, and directions, NaN for none; along makes a direction of one in the space of columns.
 func dropTwoSided(
-	ctx context.Context, r *Runner, method *sens.Second, count int, along func(v, totals, dp, dy0 []float64),
-	parted, out []float64,
+	ctx context.Context, r *Runner, method *sens.Second, sums [][]float64, count int,
+	along func(v, totals, dp, dy0 []float64), parted, out []float64,
 ) error {
 	if r.partedAt = math.NaN(); r.reading.past == nil || !r.reading.past.ComesWithOthers() {
 		return nil
@@ -283,14 +283,15 @@ func dropTwoSided(
 	tell := method.Tell
 	method.Tell = nil
 	defer func() { method.Tell = tell }()
-	if err := method.Products(ctx, &r.trajectory, sens.Directions{Count: c, Write: func(k int, dp, dy0 []float64) {
+	of := sens.Directions{Count: c, Write: func(k int, dp, dy0 []float64) {
 		v := make([]float64, c)
 		v[k] = 1
 		along(v, make([]float64, len(r.model.Checked.Totals)), dp, dy0)
-	}}, &columns); err != nil {
+	}}
+	if err := method.OfSums(ctx, &r.trajectory, sums, of, &columns); err != nil {
 		return r.failed(err, r.worker)
 	}
-	for i := range r.objectives {
+	for i := range len(parted) / count {
 		for k := range count {
 			for e := range c {
 				for _, t := range []float64{parted[i*count+k], columns.Parts[i*c+e]} {

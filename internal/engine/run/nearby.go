@@ -169,6 +169,7 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 			n.s.Side(&n.fine.Sensitivities, x, steps, n.by)
 		default:
 			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
+			n.s.Alone(x, k, steps[k])
 		}
 	}
 	return nil

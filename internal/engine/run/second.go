@@ -292,7 +292,7 @@ func (r *Runner) products(
 			}
 		}
 	}
-	if err := dropTwoSided(ctx, r, method, count, along, res.Parts, out); err != nil {
+	if err := dropTwoSided(ctx, r, method, sums, count, along, res.Parts, out); err != nil {
 		return nil, 0, err
 	}
 	return out, steps + res.Stats.Steps, nil

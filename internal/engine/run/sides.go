@@ -128,6 +128,12 @@ func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (li
 				nth[o]++
 			}
 		}
+		row = slices.Clone(row)
+		for k, x := range row { // what is not known on one side is not what does not come there
+			if c.Unknown(k) && x != x {
+				row[k^1] = x
+			}
+		}
 		if r.lists(e) && (r.setup.Events == 0 || len(list) < r.setup.Events) {
 			list = append(list, row)
 		}
@@ -246,16 +252,18 @@ func followable(list []solvers.Warning) bool {
 }
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
-// is to say of meetings.
-func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
+// is to say of meetings, and what it took them from; nil for nothing.
+func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64,
+) (d *trust.Decision, all bool) {
 	s.Undo()
 	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
-		return false
+		return nil, false
 	}
-	d := &trust.Decision{
+	d = &trust.Decision{
 		Left: mine.Left, Right: mine.Right, TwinLeft: theirs.Left, TwinRight: theirs.Right,
 		Known: make([]bool, len(s.Gradient)), From: make([][]int, r.columns), Sizes: make([]float64, r.columns),
+		Leaps: make([]bool, r.columns),
 	}
 	for n, v := range r.variables {
 		for k := range v.Size() {
@@ -270,7 +278,9 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
 	for k := range r.columns {
-		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
+		known := !mine.Unknown[k] && !theirs.Unknown[k]
+		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
+		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
 		for c := range mine.Met {
 			if mine.Met[c].Differs(2*k, 2*k+1) {
 				d.From[k] = append(d.From[k], c)
@@ -287,16 +297,12 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	for c := range mine.Met {
 		d.Coincidences = append(d.Coincidences, result.Coincidence{T: mine.Met[c].T, Causes: mine.Met[c].Causes})
 	}
-	all, some := s.Decide(d, share)
-	if !some {
-		s.Undo()
-		return false
-	}
-	s.TellSides(r.model.Explain, all, kinked == nil && len(r.kinked) > 0)
+	all = s.Decide(d, share)
+	d.Clears = kinked == nil && len(r.kinked) > 0
 	if all && len(r.missed) > 0 {
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
-	return all
+	return d, all
 }
 
 // isMet reports whether a kink is conditions that were met with other causes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -109,6 +110,63 @@ func TestSidesOfOneCondition(t *testing.T) {
 	for k := range r.columns {
 		if s.Leaps[k] || s.Unknown[k] {
 			t.Errorf("column %d: leaps is %v, unknown is %v", k, s.Leaps[k], s.Unknown[k])
+		}
+	}
+}
+
+// lifted are models in which the condition x < c falls to its threshold at 1, just as something lifts it. With a > c it
+// has fallen, and down happens as it is lifted: J = 2 + x(2); with a < c it never falls, and J = x(2).
+var lifted = map[string]struct {
+	text  string
+	final float64 // x(2)
+}{
+	"by a body":           {"x' = u\nevent turn when y > a { u = -u }\n", 0},
+	"by a body at a time": {"x' = u\nevent turn at a { u = -u }\n", 0},
+	"by a mode":           {"x' = if y < a then 1 else -1\n", 0},
+	"by a mode in time":   {"x' = if t < a then 1 else -1\n", 0},
+	"by a jump":           {"x' = 1\nevent back when y > a { x = x - 3 }\n", -1},
+}
+
+// TestLiftedConditions compares values on both sides of what lifts a condition as it falls with numbers by hand.
+func TestLiftedConditions(t *testing.T) {
+	for name, of := range lifted {
+		for _, rtol := range []string{"1e-6", "1e-10"} {
+			m, err := Parse("m.ode", "time t from 0 to 2\nparam a = 1\nparam c = 1\nstate x = 0\nstate y = 0\n"+
+				"discrete u = 1\ndiscrete n = 0\ny' = 1\n"+of.text+"event down when x < c { n = n + 1 }\n"+
+				"objective J = final(n*t + x)\n", ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			setup := m.setup(Options{Settings: []Setting{{"solver.rtol", rtol}}})
+			setup.Sides = true
+			r, err := m.Model.Prepare(setup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.Sensitivities(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range s.Variables {
+				want := [2]float64{of.final, of.final + 2}
+				switch {
+				case v.Name == "c" || v.Name == "y": // less of c is more of a; y comes to a sooner
+					want = [2]float64{of.final + 2, of.final}
+				case v.Name != "a" && v.Name != "x":
+					continue
+				}
+				said := verdictOn(s, v.Offset)
+				if v.Name == "y" && strings.Contains(name, "time") { // it moves nothing there
+					if said.leap != nil {
+						t.Errorf("%s, rtol %s, by y: %s", name, rtol, said.String())
+					}
+					continue
+				}
+				if said.leap == nil || math.Abs(said.leap.Left-want[0])+math.Abs(said.leap.Right-want[1]) > 1e-6 ||
+					said.sound {
+					t.Errorf("%s, rtol %s, by %s: %s; values are %v", name, rtol, v.Name, said.String(), want)
+				}
+			}
 		}
 	}
 }

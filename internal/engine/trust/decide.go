@@ -20,8 +20,12 @@ type Decision struct {
 	Known        []bool    // [values][columns]
 	Sizes        []float64 // [columns] of the variables
 	From         [][]int   // [columns] the coincidences that make sides differ
+	Leaps        []bool    // [columns] states leap: nothing is known of what follows
+	Clears       bool      // all kinks are at coincidences that were met
 	Coincidences []result.Coincidence
 	Times        TimesOnSides
+
+	used map[int]int // the numbers in the result of Coincidences
 }
 
 // TimesOnSides is how times of events move on both sides of columns, by events [2*columns]: along the column downwards,
@@ -35,11 +39,12 @@ type TimesOnSides struct {
 const little = 1e-7
 
 // Decide takes from d which derivatives are the same on both sides and what the others are: no other run is needed for
-// these. It reports whether that is known of all, or of some. share is that of Compare.
-func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
+// these. It reports whether that is known of all. share is that of Compare.
+func (s *Result) Decide(d *Decision, share float64) (all bool) {
 	all = true
+	some := false
 	s.Decided = make([]bool, len(s.Gradient))
-	used := map[int]int{}
+	d.used = map[int]int{}
 	most := make([]float64, len(s.Values)) // of what a move of a variable by its size does
 	for at, x := range s.Gradient {
 		if by := math.Abs(x) * d.Sizes[at%s.Columns]; by <= math.MaxFloat64 {
@@ -65,7 +70,7 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 		case leaps:
 			s.Decided[at] = true
 			leap := result.Leap{Value: i, Column: k, Left: d.LeftValues[at], Right: d.RightValues[at]}
-			leap.Coincidences = s.from(d, k, used)
+			leap.Coincidences = s.from(d, k)
 			for _, c := range leap.Coincidences {
 				s.OneSided.Coincidences[c].Leap = true
 			}
@@ -77,16 +82,19 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 			if differ {
 				s.Errors[at] = err
 				side := result.BothSides{Value: i, Column: k, Left: l, Right: r}
-				side.Coincidences = s.from(d, k, used)
+				side.Coincidences = s.from(d, k)
 				s.OneSided.Sides = append(s.OneSided.Sides, side)
 			}
 		}
 		all, some = all && s.Decided[at], some || s.Decided[at]
 	}
 	if some {
-		s.decideTimes(d, share, used)
+		s.decideTimes(d, share)
+	} else {
+		s.Undo()
+		clear(d.used)
 	}
-	return all, some
+	return all
 }
 
 // leaps reports whether a value leaps, and whether that is known: whether the independent run says the same.
@@ -102,7 +110,7 @@ func (d *Decision) leaps(at int, value float64) (leaps, known bool) {
 }
 
 // decideTimes takes from d which derivatives of times of events are others on the other side.
-func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
+func (s *Result) decideTimes(d *Decision, share float64) {
 	if len(d.Times.Of) != len(s.Events) || len(d.Times.Twin) != len(d.Times.Other) {
 		return
 	}
@@ -134,7 +142,7 @@ func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
 				(r != r) == (theirs[2*k+1] != theirs[2*k+1]) // it comes on one side only
 			if alone {
 				side := result.TimeSides{Column: k, Left: l, Right: r}
-				side.Coincidences = s.from(d, k, used)
+				side.Coincidences = s.from(d, k)
 				e.OneSided, known[k] = append(e.OneSided, side), true
 				continue
 			}
@@ -149,7 +157,7 @@ func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
 				}
 				if differ {
 					side := result.TimeSides{Column: k, Left: l, Right: r}
-					side.Coincidences = s.from(d, k, used)
+					side.Coincidences = s.from(d, k)
 					e.OneSided = append(e.OneSided, side)
 				}
 			}
@@ -157,18 +165,18 @@ func (s *Result) decideTimes(d *Decision, share float64, used map[int]int) {
 	})
 }
 
-// from returns which coincidences of s make sides by column k differ. used tells the numbers in s of those of d.
-func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
+// from returns which coincidences of s make sides by column k differ.
+func (s *Result) from(d *Decision, k int) (list []int) {
 	from := d.From[k]
 	for c := 0; len(d.From[k]) == 0 && c < len(d.Coincidences); c++ { // the same happens, at other times
 		from = append(from, c)
 	}
 	for _, c := range from {
-		if _, known := used[c]; !known {
-			used[c] = len(s.OneSided.Coincidences)
+		if _, known := d.used[c]; !known {
+			d.used[c] = len(s.OneSided.Coincidences)
 			s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
 		}
-		list = append(list, used[c])
+		list = append(list, d.used[c])
 	}
 	return list
 }
@@ -266,7 +274,11 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				first(sides, "derivative"))
 		}
 		if len(leaps) > 0 {
-			s.Note(x, explain.CodeTie, diag.Warning, "%s come at the same time, %s, and the value leaps there, so "+
+			level := diag.Warning
+			if !all {
+				level = diag.Note // those of the run remain
+			}
+			s.Note(x, explain.CodeTie, level, "%s come at the same time, %s, and the value leaps there, so "+
 				"that there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}

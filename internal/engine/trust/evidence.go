@@ -41,6 +41,8 @@ type Evidence struct {
 	Kinked  []bool
 	// Leapt tells by places in Gradient which derivatives of the value jump where the variable moves what met.
 	Leapt map[int][]bool
+	// Ends tells by places in Gradient what the value continues to from runs on both sides of the variable alone.
+	Ends map[int][2]End
 	// Sideways are second derivatives of runs on the sides of variables.
 	Sideways []Sideways
 

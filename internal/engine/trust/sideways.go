@@ -49,7 +49,69 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 // Beside prepares s for Side.
 func (s *Result) Beside() {
 	s.Unlike, s.Compared = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
-	s.Leapt = map[int][]bool{}
+	s.Leapt, s.Ends = map[int][]bool{}, map[int][2]End{}
+}
+
+// End is what values on one side of a variable continue to at the variable itself.
+type End struct {
+	Value float64
+	Error float64 // NaN where the value is not known
+}
+
+// End returns what value i continues to from runs on one side of a column. x.Near is away by a step, x.Far by two: a
+// cubic has the values and derivatives of both, and the error is how far that with the derivatives alone is from it.
+func (x *Sideways) End(i, at int, by float64) End {
+	v, w := x.Near.Values[i].Value, x.Far.Values[i].Value
+	d, e := float64(by*x.Near.Gradient[at]), float64(by*x.Far.Gradient[at])
+	cubic := 5*w - 4*v - 4*d - 2*e
+	line := v - float64(1.5*d) + float64(0.5*e)
+	off := math.Abs(cubic-line) + float64(10*x.Noise*max(math.Abs(v), math.Abs(w), math.Abs(d), math.Abs(e)))
+	if math.Abs(cubic) <= off {
+		cubic = 0
+	}
+	return End{cubic, off}
+}
+
+// Alone notes which values are those at column k on the side that runs were on, away by step.
+func (s *Result) Alone(x *Sideways, k int, step float64) {
+	for i := range s.Values {
+		at := i*s.Columns + k
+		e, ok := s.Ends[at]
+		if !ok {
+			e = [2]End{{Error: math.NaN()}, {Error: math.NaN()}}
+		}
+		side := 0
+		if step > 0 {
+			side = 1
+		}
+		e[side] = x.End(i, at, step)
+		s.Ends[at] = e
+	}
+}
+
+// LeapStates adds the values on both sides of columns along which states leap at coincidences, as runs on both sides
+// have them: those that are known to be others. The rest stays as these runs grade it.
+func (s *Result) LeapStates(d *Decision) {
+	for at := range s.Gradient {
+		i, k := at/s.Columns, at%s.Columns
+		e, ok := s.Ends[at]
+		off := math.Abs(e[0].Value - e[1].Value)
+		if !d.Leaps[k] || !ok || !(off > 100*(e[0].Error+e[1].Error)) ||
+			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k }) {
+			continue
+		}
+		for side := range e { // the order of the run is that of one side
+			if y := s.Values[i].Value; math.Abs(y-e[side].Value) <= e[side].Error {
+				e[side].Value = y
+			}
+		}
+		leap := result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value}
+		leap.Coincidences = s.from(d, k)
+		for _, c := range leap.Coincidences {
+			s.OneSided.Coincidences[c].Leap = true
+		}
+		s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
+	}
 }
 
 // Unsure has nothing known of the derivatives by column k.
