@@ -108,7 +108,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
-	r.deepest = max(info.Order, info.DenseOrder, 1)
+	r.deepest = max(info.Order, info.DenseOrder, 2)
 	r.walks.opens()
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
@@ -224,8 +224,13 @@ func (r *Record) made(s *solvers.Step, c curve) {
 	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
 }
 
-// parts notes that the record has a gap at t, behind the last step.
+// parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
+// whole step, since steps end where gaps come back. What does not come back as a stop is no gap: nothing would tell a
+// step that reads both sides that it continues one of them.
 func (r *Record) parts(t float64, jump bool, order int) {
+	if !r.followed(order + 1) {
+		return
+	}
 	after := len(r.steps) - 1
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
