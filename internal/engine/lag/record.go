@@ -42,6 +42,7 @@ type gap struct {
 	after int  // the step at whose end it is, -1 at the start
 	jump  bool // the state jumps there
 	order int  // of the first derivative of a state that jumps there
+	truly int  // that where steps end as if the state jumped at the start, and it does not
 	set   int  // the last gap up to here at which discretes may have changed, -1 for none
 	d     []float64
 }
@@ -105,7 +106,11 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.window.spare = append(r.window.spare, r.steps...)
-	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	first := gap{t: t, after: -1, set: -1, truly: 1} // what has no past does not jump
+	if slices.ContainsFunc(r.reads, func(c read) bool { return c.past }) {
+		first.truly = 0
+	}
+	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 2)
@@ -130,7 +135,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 		if r.guarded(i, 0) {
 			return 0
 		}
-		return 1 // what has no past does not jump
+		return 1
 	})
 	return nil
 }
@@ -227,17 +232,18 @@ func (r *Record) made(s *solvers.Step, c curve) {
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
 // whole step, since steps end where gaps come back. What does not come back as a stop is no gap: nothing would tell a
 // step that reads both sides that it continues one of them.
-func (r *Record) parts(t float64, jump bool, order int) {
+func (r *Record) parts(t float64, jump bool, order, truly int) {
 	if !r.followed(order + 1) {
 		return
 	}
 	after := len(r.steps) - 1
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
-		last.order = min(last.order, order)
+		last.order, last.truly = min(last.order, order), min(last.truly, truly)
 		return
 	}
-	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, set: r.gaps[len(r.gaps)-1].set})
+	set := r.gaps[len(r.gaps)-1].set
+	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, truly: truly, set: set})
 }
 
 // gapsFrom returns the first gap of which is is true, as it is of all behind it.
