@@ -15,8 +15,8 @@ import (
 func TestGapsComeBack(t *testing.T) {
 	// What objectives read changes no state.
 	moving := &system{
-		names: []string{"tau1", "tau2", "s", "i", "q", "a", "c", "T", "d", "u0"},
-		p:     []float64{0.5, 1.5, 0.0346, -0.06, 0.16, 0.61, -0.93, 2, 0.95, 0.8},
+		names:  []string{"tau1", "tau2", "s", "i", "q", "a", "c", "T", "d", "u0"},
+		p:      []float64{0.5, 1.5, 0.0346, -0.06, 0.16, 0.61, -0.93, 2, 0.95, 0.8},
 		delays: []delayed{{0, 1, -1}, {1, 1, 2}}, initial: []int{3}, pasts: []pastOf{{p: 3, q: 4}}, setting: 9,
 		rates: [][]term{{{reading{formState, 0, -1}, 5, 0, -1}, {reading{formState, 0, 0}, 6, 0, -1}}},
 		kicks: []kick{{7, 8, 0, 0}}, end: 4.5, reads: []float64{2.75},

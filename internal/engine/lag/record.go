@@ -337,15 +337,27 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 		i = max(lo+sort.Search(hi+1-lo, func(i int) bool { return !(r.steps[lo+i].T < s) })-1, lo)
 	}
 	*last = i
-	for i < hi && r.steps[i].H == 0 {
-		i++
+	k := i
+	for k < hi && r.small(k) {
+		k++
 	}
-	for i > lo && r.steps[i].H == 0 {
-		i--
+	for k > lo && r.small(k) {
+		k--
+	}
+	if !r.small(k) || r.steps[i].H == 0 {
+		i = k
 	}
 	x := &r.steps[i]
 	if x.H == 0 {
 		return i, 1
 	}
 	return i, (s - x.T) / x.H
+}
+
+// small reports whether a step is so short that what is read near it is beyond its ends by a part of its length: its
+// polynomial would be continued far, and the tangent of that, which moves with its length, is not small. The steps
+// around it are continued over it.
+func (r *Record) small(step int) bool {
+	s := &r.steps[step]
+	return s.H == 0 || r.moving > 0 && s.H <= float64(16*r.close(s.T1))
 }
