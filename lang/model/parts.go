@@ -46,6 +46,7 @@ type Lag struct {
 	Value, State, Delay *Symbol
 	Moves               bool
 	Past                bool // the state has a past of its own: what is read before the start is not its initial value
+	Kinked              bool // and that may have kinks
 	Span                source.Span
 }
 

@@ -45,20 +45,26 @@ func (r *Record) Meets(moments []Moment, rtol float64) bool {
 	}
 	var jumps []float64
 	for _, g := range r.gaps {
-		if r.moving > 0 && g.order > 0 && g.order <= 2 && meets(g.t) {
-			return true
-		}
 		for _, tau := range r.tau {
 			t := g.t + tau
-			if g.order > 1 || !(t <= end+sameTime*span) {
+			if g.truly > 1 || !(t <= end+sameTime*span) {
 				continue
 			}
 			if meets(t) {
 				return true
 			}
-			if g.order == 0 {
+			if g.truly == 0 {
 				jumps = append(jumps, t)
 			}
+		}
+	}
+	for i, c := range r.crossed {
+		if r.gaps[c.gap].truly <= 1 && meets(c.t) {
+			return true
+		}
+		// One delay that is written twice leaves one gap twice.
+		if twice := i > 0 && r.crossed[i-1].gap == c.gap; r.gaps[c.gap].truly == 0 && !twice {
+			jumps = append(jumps, c.t)
 		}
 	}
 	slices.Sort(jumps)

@@ -325,7 +325,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 	}
 	x.taus(s.T1, s.Y1)
 	tol := x.rec.close(s.T1)
-	order := math.MaxInt
+	order, truly := math.MaxInt, math.MaxInt
 	for i, from := range r.delays {
 		if !from.moves {
 			continue
@@ -348,14 +348,14 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 		} else {
 			x.reg[i]++
 		}
-		order = min(order, r.gaps[gap].order+1)
+		order, truly = min(order, r.gaps[gap].order+1), min(truly, r.gaps[gap].truly+1)
 	}
 	if order == math.MaxInt {
 		return false, nil
 	}
 	if r.followed(order) {
-		r.parts(s.T1, false, order)
-		r.follow(s.T1, order)
+		r.parts(s.T1, false, order, truly)
+		r.followAs(s.T1, order, func(int) int { return truly })
 	}
 	return true, nil
 }

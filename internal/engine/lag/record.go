@@ -42,6 +42,7 @@ type gap struct {
 	after int  // the step at whose end it is, -1 at the start
 	jump  bool // the state jumps there
 	order int  // of the first derivative of a state that jumps there
+	truly int  // that where steps end as if the state jumped at the start, and it does not
 	set   int  // the last gap up to here at which discretes may have changed, -1 for none
 	d     []float64
 }
@@ -105,10 +106,14 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.window.spare = append(r.window.spare, r.steps...)
-	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], gap{t: t, after: -1, set: -1})
+	first := gap{t: t, after: -1, set: -1, truly: 1} // what has no past does not jump
+	if slices.ContainsFunc(r.reads, func(c read) bool { return c.past }) {
+		first.truly = 0
+	}
+	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
-	r.deepest = max(info.Order, info.DenseOrder, 1)
+	r.deepest = max(info.Order, info.DenseOrder, 2)
 	r.walks.opens()
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
@@ -130,7 +135,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 		if r.guarded(i, 0) {
 			return 0
 		}
-		return 1 // what has no past does not jump
+		return 1
 	})
 	return nil
 }
@@ -224,15 +229,21 @@ func (r *Record) made(s *solvers.Step, c curve) {
 	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
 }
 
-// parts notes that the record has a gap at t, behind the last step.
-func (r *Record) parts(t float64, jump bool, order int) {
+// parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
+// whole step, since steps end where gaps come back. What does not come back as a stop is no gap: nothing would tell a
+// step that reads both sides that it continues one of them.
+func (r *Record) parts(t float64, jump bool, order, truly int) {
+	if !r.followed(order + 1) {
+		return
+	}
 	after := len(r.steps) - 1
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
-		last.order = min(last.order, order)
+		last.order, last.truly = min(last.order, order), min(last.truly, truly)
 		return
 	}
-	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, set: r.gaps[len(r.gaps)-1].set})
+	set := r.gaps[len(r.gaps)-1].set
+	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, truly: truly, set: set})
 }
 
 // gapsFrom returns the first gap of which is is true, as it is of all behind it.
@@ -326,15 +337,27 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 		i = max(lo+sort.Search(hi+1-lo, func(i int) bool { return !(r.steps[lo+i].T < s) })-1, lo)
 	}
 	*last = i
-	for i < hi && r.steps[i].H == 0 {
-		i++
+	k := i
+	for k < hi && r.small(k) {
+		k++
 	}
-	for i > lo && r.steps[i].H == 0 {
-		i--
+	for k > lo && r.small(k) {
+		k--
+	}
+	if !r.small(k) || r.steps[i].H == 0 {
+		i = k
 	}
 	x := &r.steps[i]
 	if x.H == 0 {
 		return i, 1
 	}
 	return i, (s - x.T) / x.H
+}
+
+// small reports whether a step is so short that what is read near it is beyond its ends by a part of its length: its
+// polynomial would be continued far, and the tangent of that, which moves with its length, is not small. The steps
+// around it are continued over it.
+func (r *Record) small(step int) bool {
+	s := &r.steps[step]
+	return s.H == 0 || r.moving > 0 && s.H <= float64(16*r.close(s.T1))
 }

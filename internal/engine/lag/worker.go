@@ -131,7 +131,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	first := r.stops.first(r.tau)
 	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
 	if broke {
-		r.parts(s.T1, false, first.order)
+		r.parts(s.T1, false, first.order, first.truly)
 		r.next(s.T1)
 	}
 	if at := r.ends.of(len(r.steps) - 1); at >= 0 && e.Kind != solvers.EndFree {
@@ -140,7 +140,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	met := len(r.crossed)
 	crossed, err := x.walked(s)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
-		r.parts(s.T1, false, 2)
+		r.parts(s.T1, false, 2, 2)
 		r.follow(s.T1, 2)
 	}
 	if broke || crossed {
@@ -210,12 +210,12 @@ func (x *Worker) Marked(m *solvers.Mark) error {
 		if !jump {
 			order = 1
 		}
-		x.rec.parts(m.T, jump, order)
+		x.rec.parts(m.T, jump, order, order)
 		last := len(x.rec.gaps) - 1
 		x.rec.gaps[last].set, x.rec.gaps[last].d = last, append(x.rec.gaps[last].d[:0], m.Dp...)
 		x.rec.follow(m.T, order)
 	case solvers.MarkMode, solvers.MarkRemode:
-		x.rec.parts(m.T, false, 1)
+		x.rec.parts(m.T, false, 1, 1)
 		x.rec.follow(m.T, 1)
 	}
 	return nil

@@ -142,6 +142,18 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 }
 
+// smoothPasts reports pasts with kinks that delays read which move: steps that end at these are read from there on, and
+// derivatives were wrong in the fourth digit.
+func smoothPasts(r *Runner, l *diag.List) {
+	for _, x := range r.model.Checked.Lags {
+		if x.Moves && x.Kinked && r.columns > 0 {
+			l.Errorf(settings.CodeSetting, x.Span, "a derivative does not go yet with a delay that moves and reads a past "+
+				"with kinks (a table, `if`, abs, …); write a smooth past, or make the delay one of params")
+			return
+		}
+	}
+}
+
 // restsOfPast reports what does not go with steady states of a model with delays.
 func restsOfPast(r *Run, no func(what, instead string)) {
 	const many = 200 // states
