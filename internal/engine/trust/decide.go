@@ -270,7 +270,7 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 			}
 		}
 		if len(sides) > 0 {
-			s.Note(x, explain.CodeTie, diag.Note, "%s come at the same time, %s: %s", diag.All(at.Causes), x.When(at.T),
+			s.Note(x, explain.CodeTie, diag.Note, "%s, %s: %s", together(at.Causes), x.When(at.T),
 				first(sides, "derivative"))
 		}
 		if len(leaps) > 0 {
@@ -278,10 +278,18 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 			if !all {
 				level = diag.Note // those of the run remain
 			}
-			s.Note(x, explain.CodeTie, level, "%s come at the same time, %s, and the value leaps there, so "+
-				"that there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
+			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so that there is no derivative: %s",
+				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
+}
+
+// together says that causes come at one time; a single one comes at a limit of its own, such as its last time.
+func together(causes []string) string {
+	if len(causes) == 1 {
+		return causes[0] + " comes exactly at a limit"
+	}
+	return diag.All(causes) + " come at the same time"
 }
 
 // first joins the first of a list.
