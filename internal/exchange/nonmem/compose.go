@@ -374,8 +374,8 @@ func (c *control) noise(by map[int]*expr, at place) (*expr, error) {
 	return m.apply(call, "sqrt", at, variance), nil
 }
 
-// magnitude is the absolute value of a formula, without `abs` where no part of it is negative at the initial values; and
-// whether a sign before its factors was left out.
+// magnitude is the absolute value of a formula, without `abs` where no part of it is negative at the initial values.
+// It reports whether a sign before its factors was left out.
 func (c *control) magnitude(e *expr) (size *expr, minus bool) {
 	size, minus = c.unsigned(e)
 	if !c.positive(size, map[*expr]bool{}) {

@@ -42,8 +42,8 @@ func TestFunctions(t *testing.T) {
 func TestKindsByFunctions(t *testing.T) {
 	table := "ID,TIME,DV,K\n1,1,2,1\n1,2,3,4\n1,3,5,3\n1,4,6,2\n"
 	for _, when := range []string{"MOD(K,2).EQ.1", "K/3*0.7.LT.0.24.OR.K**2.EQ.9", "ABS(K-2).EQ.1"} {
-		text := "$PROBLEM t\n$INPUT ID TIME DV K\n$DATA rows.csv IGNORE=@\n$PRED\nF1 = THETA(1) + ETA(1)\nY = F1 + EPS(1)\n" +
-			"IF (" + when + ") Y = F1 + 2*EPS(1)\n$THETA 3\n$OMEGA 1E-12\n$SIGMA 0.25\n"
+		text := "$PROBLEM t\n$INPUT ID TIME DV K\n$DATA rows.csv IGNORE=@\n$PRED\n" +
+			"F1 = THETA(1) + ETA(1)\nY = F1 + EPS(1)\nIF (" + when + ") Y = F1 + 2*EPS(1)\n$THETA 3\n$OMEGA 1E-12\n$SIGMA 0.25\n"
 		want := 1 + math.Log(1) + 0 + math.Log(0.25) + 4 + math.Log(1) + 36 + math.Log(0.25)
 		if got := objective(t, "run.ctl", text, beside(table)); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: the objective is %v, want %v", when, got, want)
@@ -100,7 +100,8 @@ func TestMidway(t *testing.T) {
 		t.Fatalf("%v", list.Err())
 	}
 	for _, d := range list.All() {
-		if d.Level == diag.Note && strings.Contains(d.Message, "line 13") && strings.Contains(d.Message, "it is 10 here") {
+		if d.Level == diag.Note && strings.Contains(d.Message, "line 13") &&
+			strings.Contains(d.Message, "it is 10 here") {
 			return
 		}
 	}

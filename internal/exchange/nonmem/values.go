@@ -357,6 +357,8 @@ func (m *matrix) diagonal(all []entry) error {
 		switch {
 		case !found && fixed && last != nil:
 			last.fixed[0] = true
+		case !found && fixed:
+			return faultf(e.at, "FIX stands before the numbers of $%s: write it behind each that is fixed", m.what)
 		case !found && last == nil:
 			common = own
 		case !found: // an option behind a number is of that number
