@@ -32,7 +32,7 @@ func TestFunctions(t *testing.T) {
 			"\nY = X + ETA(1) + EPS(1)\n$THETA 0.3\n$OMEGA 0.04\n$SIGMA 0.25\n$EST METHOD=1"
 		r := 2 - want
 		want := r*r/0.29 + math.Log(0.29)
-		if got := objective(t, "run.ctl", text, beside(table)); math.Abs(got-want) > 1e-6 {
+		if got := objective(t, "run.ctl", text, beside(table)); !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("%s: the objective is %v, want %v", formula, got, want)
 		}
 	}
@@ -43,9 +43,10 @@ func TestKindsByFunctions(t *testing.T) {
 	table := "ID,TIME,DV,K\n1,1,2,1\n1,2,3,4\n1,3,5,3\n1,4,6,2\n"
 	for _, when := range []string{"MOD(K,2).EQ.1", "K/3*0.7.LT.0.24.OR.K**2.EQ.9", "ABS(K-2).EQ.1"} {
 		text := "$PROBLEM t\n$INPUT ID TIME DV K\n$DATA rows.csv IGNORE=@\n$PRED\n" +
-			"F1 = THETA(1) + ETA(1)\nY = F1 + EPS(1)\nIF (" + when + ") Y = F1 + 2*EPS(1)\n$THETA 3\n$OMEGA 1E-12\n$SIGMA 0.25\n"
+			"F1 = THETA(1) + ETA(1)\nY = F1 + EPS(1)\n" +
+			"IF (" + when + ") Y = F1 + 2*EPS(1)\n$THETA 3\n$OMEGA 1E-12\n$SIGMA 0.25\n"
 		want := 1 + math.Log(1) + 0 + math.Log(0.25) + 4 + math.Log(1) + 36 + math.Log(0.25)
-		if got := objective(t, "run.ctl", text, beside(table)); math.Abs(got-want) > 1e-6 {
+		if got := objective(t, "run.ctl", text, beside(table)); !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("%s: the objective is %v, want %v", when, got, want)
 		}
 	}
@@ -58,7 +59,7 @@ func TestSigns(t *testing.T) {
 		"Y = F - F*EPS(1)", "Y = F*(1 - EPS(1))", "Y = F - EPS(1)*F", "W = -F\nY = F + W*EPS(1)", "Y = F - (-F*EPS(1))",
 		"W = F - 2*F\nY = F + W*EPS(1)",
 	} {
-		if got := objective(t, "run.ctl", run("", code, ""), beside(rows)); math.Abs(got-usual) > 1e-6 {
+		if got := objective(t, "run.ctl", run("", code, ""), beside(rows)); !(math.Abs(got-usual) <= 1e-6) {
 			t.Errorf("%s: the objective is %v, want %v", code, got, usual)
 		}
 	}
@@ -66,7 +67,7 @@ func TestSigns(t *testing.T) {
 		rest := "$THETA (0, 2) (0, 20)\n$OMEGA 0.09\n$SIGMA 0.01 4\n$EST METHOD=1 INTER"
 		return objective(t, "run.ctl", run("", code, rest), beside(rows))
 	}
-	if a, b := two("Y = F + F*EPS(1) + EPS(2)"), two("Y = F - F*EPS(1) - EPS(2)"); math.Abs(a-b) > 1e-9 {
+	if a, b := two("Y = F + F*EPS(1) + EPS(2)"), two("Y = F - F*EPS(1) - EPS(2)"); !(math.Abs(a-b) <= 1e-9) {
 		t.Errorf("of two errors the objective is %v, and with signs %v", a, b)
 	}
 }
