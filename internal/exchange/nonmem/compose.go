@@ -232,13 +232,12 @@ func (c *control) holds(e *expr, row int) bool {
 
 // inRow is the value of a formula of data items in a row.
 func (c *control) inRow(e *expr, row int) (float64, bool) {
-	at := c.m.rewrite(e, func(x *expr) *expr {
-		if x.op == column {
-			return c.m.num(c.data.get(x.name, row))
+	return c.m.whole(e).evaluate(func(x *expr) (float64, bool) {
+		if x.op != column {
+			return 0, false
 		}
-		return nil
+		return c.data.get(x.name, row), true
 	})
-	return at.value, at.op == number
 }
 
 // bound puts the values of indicators in the place of data items.
@@ -349,7 +348,8 @@ func (c *control) noise(by map[int]*expr, at place) (*expr, error) {
 		}
 		term := do(mul, by[n], c.deviation(n))
 		if len(order) == 1 {
-			return term, nil
+			size, _ := c.magnitude(term)
+			return size, nil
 		}
 		plus(do(pow, term, two))
 	}
@@ -372,6 +372,74 @@ func (c *control) noise(by map[int]*expr, at place) (*expr, error) {
 		}
 	}
 	return m.apply(call, "sqrt", at, variance), nil
+}
+
+// magnitude is the absolute value of a formula, without `abs` where no part of it is negative at the initial values.
+// It reports whether a sign before its factors was left out.
+func (c *control) magnitude(e *expr) (size *expr, minus bool) {
+	size, minus = c.unsigned(e)
+	if !c.positive(size, map[*expr]bool{}) {
+		size = c.m.apply(call, "abs", e.at, size)
+	}
+	return size, minus
+}
+
+// unsigned is a product without the signs of its factors, and whether they make it negative.
+func (c *control) unsigned(e *expr) (*expr, bool) {
+	switch {
+	case e.op == number && e.value < 0:
+		return c.m.num(-e.value), true
+	case e.op == neg:
+		r, minus := c.unsigned(e.args[0])
+		return r, !minus
+	case e.op == mul || e.op == div:
+		a, first := c.unsigned(e.args[0])
+		b, second := c.unsigned(e.args[1])
+		if first || second {
+			return c.m.apply(e.op, "", e.at, a, b), first != second
+		}
+	}
+	return e, false
+}
+
+// positive reports whether a formula is no less than 0, as far as its parts say. Amounts are taken for no less than 0,
+// and a THETA has the sign of its initial value.
+func (c *control) positive(e *expr, seen map[*expr]bool) (yes bool) {
+	if have, ok := seen[e]; ok {
+		return have
+	}
+	defer func() { seen[e] = yes }()
+	has := func(a *expr) bool { return c.positive(a, seen) }
+	all := func(list []*expr) bool { return !slices.ContainsFunc(list, func(a *expr) bool { return !has(a) }) }
+	switch e.op {
+	case number:
+		return e.value >= 0
+	case theta:
+		return c.thetas[e.n-1].value >= 0
+	case column:
+		return !slices.ContainsFunc(c.data.column(e.name), func(x float64) bool { return x < 0 })
+	case state, sigma, wrongOp, unset:
+		return true
+	case local:
+		return has(e.def.body)
+	case add, mul, div:
+		return all(e.args)
+	case choice:
+		return all(e.args[1:])
+	case pow:
+		x := e.args[1]
+		return x.op == number && math.Mod(x.value, 2) == 0 || has(e.args[0])
+	case call:
+		switch e.name {
+		case "exp", "sqrt", "abs", "cosh", normal:
+			return true
+		case "max":
+			return slices.ContainsFunc(e.args, has)
+		case "min", "trunc", "tanh", "sinh", "atan":
+			return all(e.args)
+		}
+	}
+	return false
 }
 
 // deviation is the standard deviation of EPS(n): 1 where it is fixed so.
@@ -403,7 +471,7 @@ func (c *control) censor(l *leaf, y *expr, at place) error {
 	if turned {
 		e = peel(e.args[1])
 	}
-	if e.op != call || e.name != "PHI" {
+	if e.op != call || e.name != normal {
 		return wrong
 	}
 	e = peel(e.args[0])
@@ -414,7 +482,10 @@ func (c *control) censor(l *leaf, y *expr, at place) error {
 		return wrong
 	}
 	above := peel(e.args[0])
-	l.sd = e.args[1]
+	size, minus := c.magnitude(e.args[1])
+	if l.sd = size; minus {
+		turned = !turned
+	}
 	if above.op != sub || l.sd.holds(eps) {
 		return wrong
 	}

@@ -239,50 +239,96 @@ func (m *maker) plainer(e expr) *expr {
 // same reports whether two formulas are the same, after assignments are written out.
 func (m *maker) same(a, b *expr) bool { return a == b || m.whole(a) == m.whole(b) }
 
-// compute is the value of a formula of numbers.
+// compute is the value of a formula of numbers; functions and powers stay as they are written.
 func compute(e expr) (x float64, ok bool) {
-	v := make([]float64, 2)
+	v := make([]float64, len(e.args))
 	for i, a := range e.args {
-		if i < len(v) {
-			v[i] = a.value
-		}
-	}
-	truth := func(b bool) (float64, bool) {
-		if b {
-			return 1, true
-		}
-		return 0, true
+		v[i] = a.value
 	}
 	switch e.op {
-	case add:
-		x = v[0] + v[1]
-	case sub:
-		x = v[0] - v[1]
-	case mul:
-		x = v[0] * v[1]
-	case div:
-		x = v[0] / v[1]
-	case neg:
-		x = -v[0]
-	case not:
-		return truth(v[0] == 0)
+	case add, sub, mul, div, neg:
+		x = operate(e.op, e.name, v)
+		return x, !math.IsNaN(x) && !math.IsInf(x, 0) && (e.op != div && e.op != mul || readable(x))
+	case not, compare:
+		return operate(e.op, e.name, v), true
 	case call:
 		switch {
-		case e.name == "exp" && v[0] == 0:
-			return 1, true
-		case (e.name == "log" || e.name == "sqrt") && (v[0] == 1 || v[0] == 0 && e.name == "sqrt"):
-			return map[string]float64{"log": 0, "sqrt": v[0]}[e.name], true
+		case e.name == "exp" && v[0] == 0, e.name == "log" && v[0] == 1, e.name == "sqrt" && (v[0] == 0 || v[0] == 1):
+			return operate(e.op, e.name, v), true
 		}
-		return 0, false
+	}
+	return 0, false
+}
+
+// operate is what an operator or function makes of numbers. Conditions are 1 or 0.
+func operate(o op, name string, v []float64) float64 {
+	truth := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	switch o {
+	case add:
+		return v[0] + v[1]
+	case sub:
+		return v[0] - v[1]
+	case mul:
+		return v[0] * v[1]
+	case div:
+		return v[0] / v[1]
+	case neg:
+		return -v[0]
+	case pow:
+		return math.Pow(v[0], v[1])
+	case not:
+		return truth(v[0] == 0)
+	case and:
+		return truth(v[0] != 0 && v[1] != 0)
+	case or:
+		return truth(v[0] != 0 || v[1] != 0)
+	case choice:
+		if v[0] != 0 {
+			return v[1]
+		}
+		return v[2]
 	case compare:
 		return truth(map[string]bool{
 			"<": v[0] < v[1], "<=": v[0] <= v[1], ">": v[0] > v[1], ">=": v[0] >= v[1], "==": v[0] == v[1],
 			"!=": v[0] != v[1],
-		}[e.name])
-	default:
-		return 0, false // functions and powers stay as they are written
+		}[name])
+	case call:
+		switch f := values[name]; {
+		case f != nil:
+			return f(v[0])
+		case name == "min":
+			return min(v[0], v[1])
+		case name == "max":
+			return max(v[0], v[1])
+		}
 	}
-	return x, !math.IsNaN(x) && !math.IsInf(x, 0) && (e.op != div && e.op != mul || readable(x))
+	return math.NaN()
+}
+
+// evaluate is the value of a formula, of the values of what is no operator; false where one of them has none.
+func (e *expr) evaluate(leaf func(*expr) (float64, bool)) (float64, bool) {
+	switch {
+	case e.op == number:
+		return e.value, true
+	case e.op == local:
+		return e.def.body.evaluate(leaf)
+	case len(e.args) == 0:
+		return leaf(e)
+	}
+	v := make([]float64, len(e.args))
+	for i, a := range e.args {
+		x, ok := a.evaluate(leaf)
+		if !ok {
+			return 0, false
+		}
+		v[i] = x
+	}
+	return operate(e.op, e.name, v), true
 }
 
 // readable reports whether a number has few digits; 1/3 is better read as it is.
@@ -433,6 +479,10 @@ func (e *expr) binds() int {
 		return 7
 	case pow:
 		return 8
+	case call:
+		if e.name == normal {
+			return 6
+		}
 	case number:
 		if e.value < 0 {
 			return 7
@@ -500,6 +550,12 @@ func (p *printer) write(b *strings.Builder, e *expr, least int) {
 		b.WriteString(" else ")
 		p.write(b, e.args[2], 0)
 	case call:
+		if e.name == normal {
+			b.WriteString("erfc(-")
+			p.write(b, e.args[0], 8)
+			b.WriteString("/sqrt(2))/2")
+			return
+		}
 		b.WriteString(e.name + "(")
 		for i, a := range e.args {
 			if i > 0 {

@@ -212,6 +212,12 @@ func (c *control) record(r record, p *parts) (err error) {
 	case "THETA":
 		var list []estimate
 		list, err = thetas(c.text, r)
+		for _, t := range list {
+			if t.midway {
+				c.left("this THETA (line %d) has no initial value, which NONMEM would seek: it is "+decimal(t.value)+
+					" here, midway between its bounds", t.at)
+			}
+		}
 		c.thetas = append(c.thetas, list...)
 	case "OMEGA":
 		err = c.omega.read(c.text, r)

@@ -293,6 +293,8 @@ func TestRefused(t *testing.T) {
 		change("$OMEGA 0.09", "$OMEGA BLOCK(2) 1 2 1"):         "not positive definite",
 		change("$OMEGA 0.09", "$OMEGA BLOCK(2) 1 2"):           "BLOCK(2) has 3 numbers",
 		change("$OMEGA 0.09", "$OMEGA -1"):                     "a variance is negative",
+		change("$OMEGA 0.09", "$OMEGA FIX DIAGONAL(1) 1"):      "FIX stands before the numbers of $OMEGA",
+		change("$OMEGA 0.09", "$OMEGA SAME BLOCK(1)"):          `"SAME" is not read in $OMEGA`,
 		change(" AGE", " L2"):                                  "L2 makes residual errors of several rows correlate",
 		change(" DV ", " CONC "):                               "no column of $INPUT is DV",
 		change("$INPUT ID", "$INPUT DROP"):                     "no column is ID",

@@ -282,13 +282,30 @@ func (r *runner) name(n *node) *expr {
 	return m.wrong(n.at, "%s is not defined before this", n.text)
 }
 
-// functions of Fortran, by their names in odes.
+// functions of Fortran, by their names in odes. Those of truncated division and of the normal distribution have none
+// there: they are written as formulas.
 var functions = map[string]string{
 	"EXP": "exp", "DEXP": "exp", "PEXP": "exp", "LOG": "log", "ALOG": "log", "DLOG": "log", "LOG10": "log10",
-	"ALOG10": "log10", "SQRT": "sqrt", "DSQRT": "sqrt", "SIN": "sin", "COS": "cos", "TAN": "tan", "ASIN": "asin",
-	"ACOS": "acos", "ATAN": "atan", "SINH": "sinh", "COSH": "cosh", "TANH": "tanh", "ABS": "abs", "DABS": "abs",
-	"INT": "trunc", "DINT": "trunc", "GAMLN": "lgamma", "PHI": "PHI", "MIN": "min", "MAX": "max", "DMIN1": "min",
-	"DMAX1": "max", "AMIN1": "min", "AMAX1": "max", "MOD": "mod", "DMOD": "mod", "AMOD": "mod",
+	"ALOG10": "log10", "DLOG10": "log10", "SQRT": "sqrt", "DSQRT": "sqrt", "SIN": "sin", "DSIN": "sin", "COS": "cos",
+	"DCOS": "cos", "TAN": "tan", "DTAN": "tan", "ASIN": "asin", "DASIN": "asin", "ACOS": "acos", "DACOS": "acos",
+	"ATAN": "atan", "DATAN": "atan", "SINH": "sinh", "DSINH": "sinh", "COSH": "cosh", "DCOSH": "cosh", "TANH": "tanh",
+	"DTANH": "tanh", "ABS": "abs", "DABS": "abs", "INT": "trunc", "DINT": "trunc", "AINT": "trunc", "GAMLN": "lgamma",
+	"PHI": normal, "MIN": "min", "MAX": "max", "DMIN1": "min", "DMAX1": "max", "AMIN1": "min", "AMAX1": "max",
+	"MOD": remainder, "DMOD": remainder, "AMOD": remainder,
+}
+
+const (
+	normal    = "PHI" // the distribution function of the normal distribution
+	remainder = "MOD" // of division toward 0: it has the sign of the dividend, and `mod` of odes that of the divisor
+)
+
+// values of functions of one argument, by their names in odes.
+var values = map[string]func(float64) float64{
+	"exp": math.Exp, "log": math.Log, "log10": math.Log10, "sqrt": math.Sqrt, "sin": math.Sin, "cos": math.Cos,
+	"tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan, "sinh": math.Sinh, "cosh": math.Cosh,
+	"tanh": math.Tanh, "abs": math.Abs, "trunc": math.Trunc,
+	"lgamma": func(x float64) float64 { y, _ := math.Lgamma(x); return y },
+	normal:   func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 },
 }
 
 // call is a function, or THETA(1) and others.
@@ -350,7 +367,7 @@ func (r *runner) function(n *node) *expr {
 		return m.wrong(n.at, "%s(…) is not read", n.text)
 	}
 	want := 1
-	if f == "min" || f == "max" || f == "mod" {
+	if f == "min" || f == "max" || f == remainder {
 		want = two
 	}
 	if len(n.args) != want && !(len(n.args) > want && (f == "min" || f == "max")) {
@@ -359,6 +376,14 @@ func (r *runner) function(n *node) *expr {
 	args := make([]*expr, len(n.args))
 	for k, a := range n.args {
 		args[k] = r.value(a)
+	}
+	if f == remainder {
+		a, b := args[0], args[1]
+		whole := m.apply(call, "trunc", n.at, m.apply(div, "", n.at, a, b))
+		return m.apply(sub, "", n.at, a, m.apply(mul, "", n.at, b, whole))
+	}
+	for len(args) > want { // the language has min and max of two
+		args = append([]*expr{m.apply(call, f, n.at, args[:want]...)}, args[want:]...)
 	}
 	return m.apply(call, f, n.at, args...)
 }

@@ -2,6 +2,7 @@ package nonmem
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ import (
 type estimate struct {
 	value, low, high float64
 	fixed            bool
+	midway           bool // no value is written: it is midway between the bounds
 	label, comment   string
 	at               place
 }
@@ -211,7 +213,7 @@ func oneTheta(e entry) (estimate, error) {
 		if math.IsInf(t.low, 0) || math.IsInf(t.high, 0) {
 			return t, faultf(e.at, "this THETA has no initial value: write one between its bounds")
 		}
-		t.value = t.low + (t.high-t.low)/2
+		t.value, t.midway = t.low+(t.high-t.low)/2, true
 	} else if t.value, ok = readNumber(parts[at]); !ok {
 		return bad(parts[at])
 	}
@@ -260,6 +262,7 @@ func (m *matrix) read(text string, r record) error {
 	if len(all) == 0 {
 		return nil
 	}
+	all = optionsLast(all)
 	size, rest, known := 1, all[1:], false
 	kind := strings.ToUpper(all[0].text)
 	if all[0].bracket || kind == "" || !isLetter(kind[0]) || isFix(kind) {
@@ -287,6 +290,26 @@ func (m *matrix) read(text string, r record) error {
 		return m.block(all[0].at, rest, size, known)
 	}
 	return m.diagonal(all)
+}
+
+// optionsLast moves BLOCK(n) or DIAGONAL(n) before the options that it may stand behind.
+func optionsLast(all []entry) []entry {
+	for i, e := range all {
+		word := strings.ToUpper(e.text)
+		switch {
+		case e.bracket || e.name != "":
+			return all
+		case word == "BLOCK" || isDiagonal(word):
+			end := i + 1
+			if end < len(all) && all[end].bracket {
+				end++
+			}
+			return slices.Concat(all[i:end], all[:i], all[end:])
+		case !isFix(word) && !new(scale).word(word):
+			return all
+		}
+	}
+	return all
 }
 
 func isDiagonal(word string) bool {
@@ -334,6 +357,8 @@ func (m *matrix) diagonal(all []entry) error {
 		switch {
 		case !found && fixed && last != nil:
 			last.fixed[0] = true
+		case !found && fixed:
+			return faultf(e.at, "FIX stands before the numbers of $%s: write it behind each that is fixed", m.what)
 		case !found && last == nil:
 			common = own
 		case !found: // an option behind a number is of that number
