@@ -230,10 +230,11 @@ func (r *Record) made(s *solvers.Step, c curve) {
 }
 
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
-// whole step, since steps end where gaps come back. What does not come back as a stop is no gap: nothing would tell a
-// step that reads both sides that it continues one of them.
+// whole step, since steps end where gaps come back. What does not come back as a stop, since there are too many, is no
+// gap: nothing would tell a step that reads both sides that it continues one of them. Of orders that a method does not
+// see, either side continues the other.
 func (r *Record) parts(t float64, jump bool, order, truly int) {
-	if !r.followed(order + 1) {
+	if order < r.deepest && !r.followed(order+1) {
 		return
 	}
 	after := len(r.steps) - 1
