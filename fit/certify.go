@@ -252,9 +252,10 @@ func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *cert
 			c.Hessian = make([]float64, n*n)
 			e.curvature(h, sign, m.x, c.At.Gradient, c.Hessian)
 		}
-	case n > differences && !m.spent:
+	case n > differences:
 		if product := e.products(); product != nil {
 			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
+			c.Brief = m.spent
 		}
 	}
 }
