@@ -214,9 +214,13 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 }
 
 // tell makes the value of the certificate that of the result, where it is known to be nearer: where errors decide, runs
-// of certificates have smaller ones, and what they certify has their value.
+// of certificates have smaller ones, and what they certify has their value. Elsewhere the error of the value that is
+// told is noise, too.
 func (c *certificate) tell(out *Result) {
 	o := &out.Objective
+	if c.known() && out.Population == nil && o.Error <= float64(mostNoise*c.problem.Size) {
+		out.KKT.Noise = math.Max(out.KKT.Noise, o.Error/c.problem.Size)
+	}
 	if !c.known() || out.Population != nil || !(o.Error > float64(mostNoise*c.problem.Size)) ||
 		!(c.value.Error < o.Error) {
 		return
