@@ -258,7 +258,15 @@ func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *cert
 		}
 	case n > differences:
 		if product := e.products(); product != nil {
-			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
+			c.Products = func(y, v, out []float64) error {
+				y = slices.Clone(y)
+				for i, con := range p.constraints {
+					if p.model.ReadsLargest(con.Name) { // pieces of it stand for its curvature
+						y[i] = 0
+					}
+				}
+				return product(ctx, m.x, y, v, out)
+			}
 			c.Brief = m.spent
 		}
 	}
