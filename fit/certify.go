@@ -214,9 +214,13 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 }
 
 // tell makes the value of the certificate that of the result, where it is known to be nearer: where errors decide, runs
-// of certificates have smaller ones, and what they certify has their value.
+// of certificates have smaller ones, and what they certify has their value. Elsewhere the error of the value that is
+// told is noise, too.
 func (c *certificate) tell(out *Result) {
 	o := &out.Objective
+	if c.known() && out.Population == nil && o.Error <= float64(mostNoise*c.problem.Size) {
+		out.KKT.Noise = math.Max(out.KKT.Noise, o.Error/c.problem.Size)
+	}
 	if !c.known() || out.Population != nil || !(o.Error > float64(mostNoise*c.problem.Size)) ||
 		!(c.value.Error < o.Error) {
 		return
@@ -252,9 +256,18 @@ func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *cert
 			c.Hessian = make([]float64, n*n)
 			e.curvature(h, sign, m.x, c.At.Gradient, c.Hessian)
 		}
-	case n > differences && !m.spent:
+	case n > differences:
 		if product := e.products(); product != nil {
-			c.Products = func(y, v, out []float64) error { return product(ctx, m.x, y, v, out) }
+			c.Products = func(y, v, out []float64) error {
+				y = slices.Clone(y)
+				for i, con := range p.constraints {
+					if p.model.ReadsLargest(con.Name) { // pieces of it stand for its curvature
+						y[i] = 0
+					}
+				}
+				return product(ctx, m.x, y, v, out)
+			}
+			c.Brief = m.spent
 		}
 	}
 }

@@ -46,6 +46,8 @@ type Problem struct {
 	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for
 	// matrices; nil: it cannot be had.
 	Products func(y, v, out []float64) error
+	// Brief asks for more products than a matrix has columns only where these decide whether the gain is enough.
+	Brief bool
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
@@ -115,19 +117,48 @@ const rounding = 0x1p-38
 
 // gain returns the largest gain, the step that has it and the radius of that.
 func (p *Problem) gain() (gain float64, step []float64, radius float64) {
+	gain, step, radius, most := p.programs()
+	if p.Products == nil || p.curves != nil {
+		return gain, step, radius
+	}
+	switch enough := float64(p.Enough * p.Size); {
+	case most <= enough: // even without curvature
+		gain = math.Max(gain, most)
+	case gain > float64(clearly*enough):
+	case p.matrices():
+		gain, step, radius, _ = p.programs()
+	case !p.Brief || gain <= enough:
+		p.solved++
+		g, d, ok := p.products(mostProducts)
+		if !ok { // what nobody could find out counts as gain
+			g = most
+		}
+		if g > gain {
+			gain, step, radius = g, d, 1
+		}
+	}
+	return gain, step, radius
+}
+
+// programs returns the largest gain that programs of all radii find, the step that has it and the radius of that, and
+// what a convex function could fall by.
+func (p *Problem) programs() (gain float64, step []float64, radius, most float64) {
 	plain := p.curves
 	defer func() { p.curves = plain }()
 	p.presses = false
-	most := math.Inf(1) // what a convex function could fall by
+	most = math.Inf(1)
 	for _, r := range radii {
 		if p.Over != nil && p.Over() {
-			return 0, nil, 0
+			return 0, nil, 0, most
 		}
 		l, of, scale := p.program(r)
 		if l == nil {
+			if r == 1 {
+				most = 0
+			}
 			continue
 		} else if math.IsInf(scale, 1) {
-			return scale, make([]float64, len(p.X)), r
+			return scale, make([]float64, len(p.X)), r, most
 		}
 		s := l.Solve()
 		if r == 1 {
@@ -153,19 +184,7 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 			}
 		}
 	}
-	if p.Products == nil || plain != nil {
-		return gain, step, radius
-	}
-	switch enough := float64(p.Enough * p.Size); {
-	case most <= enough: // even without curvature
-		gain = math.Max(gain, most)
-	case gain <= float64(clearly*enough):
-		p.solved++
-		if g, d, ok := p.products(mostProducts); ok && g > gain {
-			gain, step, radius = g, d, 1
-		}
-	}
-	return gain, step, radius
+	return gain, step, radius, most
 }
 
 // lagrangian returns the Hessian of F with the constraints that hold the solution of a program, each with its

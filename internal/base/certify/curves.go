@@ -63,10 +63,9 @@ func (s *stretches) bend(p *Problem, i int) []float64 {
 // whether there are any that were not known. The way down along a solution of a linear program tells little of how
 // deep a valley is, and where constraints bend down there may be a way along them that leads farther.
 func (p *Problem) differ() bool {
-	const most = 60 // variables: a run for each, or two
 	n, k := len(p.X), len(p.Min)
 	objective, constraints := p.curves == nil, k > 0 && p.bends == nil && p.presses
-	if !objective && !constraints || p.Near == nil || n > most {
+	if !objective && !constraints || p.Near == nil || n > manyVariables {
 		return false
 	}
 	if !objective && p.straight() {

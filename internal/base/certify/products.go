@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/optim"
 )
@@ -69,12 +70,58 @@ func (p *Problem) products(most int) (gain float64, step []float64, ok bool) {
 		last = off
 		b.Update()
 	}
+	b.Products++ // the last one is for what is said of the solution
 	if !b.Confirm() {
 		return 0, nil, false
 	}
 	gain = math.Max(b.Gap-b.Value, 0)
 	p.presses = p.presses || largest(b.Y) > 0
 	return gain, p.whole(b.D, 1), true
+}
+
+// matrices makes Hessians of products, where these are no more than nobody minds, and reports whether there are any. A
+// matrix tells of flat directions at once what conjugate gradients tell after many products.
+func (p *Problem) matrices() bool {
+	n, k := len(p.X), len(p.Min)
+	if k > 0 && p.Near != nil && p.straight() {
+		k = 0
+	}
+	if n > manyVariables || n*(1+k) > 2*mostProducts {
+		return false
+	}
+	h, bends := make([]float64, n*n), make([][]float64, len(p.Min))
+	for i := range k {
+		bends[i] = make([]float64, n*n)
+	}
+	y, unit := make([]float64, len(p.Min)), make([]float64, n)
+	for j := range n {
+		if p.Over != nil && p.Over() {
+			return false
+		}
+		clear(unit)
+		unit[j] = 1
+		own := h[j*n : (j+1)*n]
+		if p.Products(y, unit, own) != nil || !finite(own) {
+			return false
+		}
+		for i := range k {
+			y[i] = 1
+			row := bends[i][j*n : (j+1)*n]
+			err := p.Products(y, unit, row)
+			if y[i] = 0; err != nil || !finite(row) {
+				return false
+			}
+			for m, v := range own {
+				row[m] -= v
+			}
+		}
+	}
+	p.curves, p.bends = h, bends
+	return true
+}
+
+func finite(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x-x != 0 })
 }
 
 // limited adds the constraints that may hold steps to a program, and returns what its rows are.
