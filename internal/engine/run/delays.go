@@ -147,8 +147,8 @@ func chooseForDelays(r *Run, l *diag.List) {
 func smoothPasts(r *Runner, l *diag.List) {
 	for _, x := range r.model.Checked.Lags {
 		if x.Moves && x.Kinked && r.columns > 0 {
-			l.Errorf(settings.CodeSetting, x.Span, "a derivative does not go yet with a delay that moves and reads a past "+
-				"with kinks (a table, `if`, abs, …); write a smooth past, or make the delay one of params")
+			l.Errorf(settings.CodeSetting, x.Span, "a derivative does not go yet with a delay that moves and reads a "+
+				"past with kinks (a table, `if`, abs, …); write a smooth past, or make the delay one of params")
 			return
 		}
 	}
@@ -282,7 +282,8 @@ func (r *Run) PresentOnly(what string) error {
 
 // dropTwoSided makes those products with Hessians NaN that have two sides, since what comes back of the past meets
 // something else there that moves otherwise: by directions and by columns that move the two apart. parted are the times
-// of that by objectives, or sums of these, and directions, NaN for none; along makes a direction of one in the space of columns.
+// of that by objectives, or sums of these, and directions, NaN for none; along makes a direction of one in the space of
+// columns.
 func dropTwoSided(
 	ctx context.Context, r *Runner, method *sens.Second, sums [][]float64, count int,
 	along func(v, totals, dp, dy0 []float64), parted, out []float64,

@@ -210,7 +210,7 @@ func (r *Runner) products(
 ) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
-	parts, steps, err := r.productsOfParts(ctx, count, of, tell)
+	parts, steps, err := productsOfParts(ctx, r, count, of, tell)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -300,8 +300,8 @@ func (r *Runner) products(
 
 // productsOfParts returns the products of the Hessians of the totals, [totals][count][columns], and the number of steps
 // crossed. Experiments are added in file order.
-func (r *Runner) productsOfParts(
-	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
+func productsOfParts(
+	ctx context.Context, r *Runner, count int, of func(k int) []float64, tell func(done float64, steps int),
 ) (sum []float64, steps int, err error) {
 	if r.people != nil {
 		sum, err = curvatureOfPeople(ctx, r, count, of)
