@@ -21,7 +21,8 @@ func TestTimeBesideRoots(t *testing.T) {
 				method := methods[(i+2*j+3*k)%len(methods)]
 				text := fmt.Sprintf("time t from 0 to 2\nparam c = %g\nstate s = 0, x = 0, y = 0.5\ndiscrete g = 1\n"+
 					"s' = 0.6\nx' = %s\ny' = if t >= c then 1 else 0\nevent e when %s { g = 2*g }\n"+
-					"objective G = final(g), I = integral(g), Y = final(y), X = sum_at([c], x)\nsolver { method = %s }",
+					"objective G = final(g)\nobjective I = integral(g)\nobjective Y = final(y)\n"+
+					"objective X = sum_at([c], x)\nsolver { method = %s }",
 					c, kink, condition, method)
 				m, err := odes.Parse("beside.ode", text, odes.ParseOptions{})
 				if err != nil {

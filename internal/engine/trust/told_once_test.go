@@ -119,7 +119,7 @@ objective K = nll()
 	}
 	var said []string
 	for _, d := range s.Warnings {
-		if d.Code == odes.CodeTie {
+		if d.Code == odes.CodeTie && d.Level == diag.Warning { // a note tells both values
 			said = append(said, d.Message)
 		}
 	}
