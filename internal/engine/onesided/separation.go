@@ -58,6 +58,12 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 			}
 		}
 	}
+	a := &x.model.Atoms
+	for k, changes := range m.changing {
+		if changes && k < len(a.Guards) && x.model.ReadsUnknowns(a.Guards[k]) { // which do not follow what moves here
+			return false
+		}
+	}
 	if j.Start { // states are what they begin with, so that is all but for what is largest there
 		waits := begins != nil && !begins.soon
 		return x.tie.Many != nil || (some || waits) && !x.task.PeaksSee(x.tie.Causes[0].Guard)
@@ -70,7 +76,7 @@ func (x *separation) separates(variables []compiled.Variable, out []bool) bool {
 		return true
 	}
 	x.dependence = newDependence(x.model, x.happens)
-	a, c := &x.model.Atoms, x.model.Compiled
+	c := x.model.Compiled
 	for k, changes := range m.changing {
 		switch {
 		case !changes:
