@@ -332,10 +332,6 @@ type holding struct {
 	way   []bool // of crossings: whether they count
 }
 
-func (h *holding) equal(o *holding) bool {
-	return slices.Equal(h.modes, o.modes) && slices.Equal(h.truth, o.truth)
-}
-
 // holds returns what holds at a time and states.
 func (m *vicinity) holds(dt float64, y []float64) *holding {
 	c := m.model.Compiled

@@ -194,7 +194,6 @@ type course struct {
 	u        []float64 // [causes]
 	on       []bool    // of modes; of events, whether their conditions hold
 	done     []bool    // of times
-	times    []int     // how often each has happened
 	due      [][]float64
 	rates    [3]float64
 	matrix   [3][3]float64

@@ -21,9 +21,9 @@ var (
 
 // sidesTally counts what came of random models.
 type sidesTally struct {
-	models, pairs, oneSided, leaps     int
-	marked, needless, untold, wrong    int
-	unclear, failed, none, nearby, all int
+	models, pairs, oneSided, leaps  int
+	marked, needless, untold, wrong int
+	unclear, failed, none, all      int
 }
 
 func (c *sidesTally) String() string {

@@ -95,7 +95,8 @@ objective J = final(x) + final(y) + 0*final(n)
 		}
 		var ties []diag.Diagnostic
 		for _, w := range s.Warnings {
-			if w.Code == odes.CodeTie && !(w.Level == diag.Note && strings.Contains(w.Message, "the value leaps there")) {
+			both := w.Level == diag.Note && strings.Contains(w.Message, "the value leaps there") // tells both values
+			if w.Code == odes.CodeTie && !both {
 				ties = append(ties, w)
 			}
 		}
