@@ -20,7 +20,7 @@ type glance struct {
 }
 
 func (g *glance) Err() error {
-	if g.looks++; g.n > 0 && g.looks >= g.n { // what has ended stays so
+	if g.looks++; g.looks == g.n {
 		return context.Canceled
 	}
 	return nil

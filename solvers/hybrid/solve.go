@@ -158,14 +158,18 @@ func Solve(
 func (s *Solver) Solve(ctx context.Context, sink solvers.Sink) (solvers.Stats, error) {
 	s.sink = sink
 	err := s.begin()
+	var cause error
 	for err == nil && !s.done {
-		if cause := ctx.Err(); cause != nil {
+		if cause = ctx.Err(); cause != nil {
 			break
 		}
 		err = s.step()
 	}
 	// Rates that are given up when ctx ends are no numbers, and errors that follow from that tell nothing.
-	if cause := ctx.Err(); cause != nil && !s.done {
+	if err != nil {
+		cause = ctx.Err()
+	}
+	if cause != nil && !s.done {
 		err = &solvers.CancelledError{Place: s.place(nil), Cause: cause}
 	}
 	if conclude(s, err == nil); err != nil {
