@@ -12,14 +12,14 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// sbmlRewrites are the functions that MathML does not have in SBML. Those of small numbers keep their digits.
+// sbmlRewrites are the functions that MathML does not have in SBML. They keep the digits of small and large numbers.
 var sbmlRewrites = map[string]rewrite{
-	"log1p": func(b *builder, a []*node) *node { // 2 artanh(x/(2 + x))
-		return b.call("*", b.num(2), b.call("atanh", b.call("/", a[0], b.call("+", b.num(2), a[0]))))
+	"log1p": func(b *builder, a []*node) *node { // 2 arsinh(x/(2 sqrt(1 + x))), which no large x spoils
+		root := b.call("sqrt", b.call("+", b.num(1), a[0]))
+		return b.call("*", b.num(2), b.call("asinh", b.call("/", a[0], b.call("*", b.num(2), root))))
 	},
-	"expm1": func(b *builder, a []*node) *node { // 2 exp(x/2) sinh(x/2)
-		half := b.call("/", a[0], b.num(2))
-		return b.call("*", b.call("*", b.num(2), b.call("exp", half)), b.call("sinh", half))
+	"expm1": func(b *builder, a []*node) *node { // tanh(x/2) (1 + exp(x))
+		return b.call("*", b.call("tanh", b.call("/", a[0], b.num(2))), b.call("+", b.num(1), b.call("exp", a[0])))
 	},
 	"cbrt": func(b *builder, a []*node) *node { // programs have no roots of negative numbers
 		root := func(x *node) *node { return b.intern(&node{op: "cbrt", args: []*node{x}}) }
