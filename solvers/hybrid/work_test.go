@@ -19,6 +19,9 @@ var update = flag.Bool("update", false, "rewrite testdata/work.txt and testdata/
 // or a result different by a bit, changes a line:
 //
 //	go test ./solvers/hybrid -update
+//	go test ./solvers/hybrid -short -update
+//
+// Some tests make fewer runs with -short, and have a line of both kinds.
 const workFile = "testdata/work.txt"
 
 // work is what the runs of a test cost.
@@ -87,7 +90,8 @@ func (w *work) compare(t *testing.T) {
 	case !*update && at < 0:
 		t.Errorf("%s has no line of %s; go test ./solvers/hybrid -update writes it", workFile, key)
 	case !*update && lines[at] != line:
-		t.Errorf("%s has\n%s\nnot\n%s\ngo test ./solvers/hybrid -update rewrites it", workFile, lines[at], line)
+		t.Errorf("%s has\n%s\nnot\n%s\ngo test ./solvers/hybrid -update rewrites it, and -short -update that of fewer runs",
+			workFile, lines[at], line)
 	case *update:
 		if at >= 0 {
 			lines[at] = line
