@@ -90,8 +90,8 @@ func (w *work) compare(t *testing.T) {
 	case !*update && at < 0:
 		t.Errorf("%s has no line of %s; go test ./solvers/hybrid -update writes it", workFile, key)
 	case !*update && lines[at] != line:
-		t.Errorf("%s has\n%s\nnot\n%s\ngo test ./solvers/hybrid -update rewrites it, and -short -update that of fewer runs",
-			workFile, lines[at], line)
+		t.Errorf("%s has\n%s\nnot\n%s\ngo test ./solvers/hybrid -update rewrites it, and -short -update that of "+
+			"fewer runs", workFile, lines[at], line)
 	case *update:
 		if at >= 0 {
 			lines[at] = line
