@@ -138,7 +138,8 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				if !r.instants[m.Instant].Fixed {
 					at = r.System.Instant(m.Instant)
 				}
-				r.within(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, elem.CDiv(at-r.again.T, r.again.H))
+				site := Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}
+				r.within(site, at, elem.CDiv(at-r.again.T, r.again.H))
 				continue
 			}
 			switch m.Kind {

@@ -469,10 +469,11 @@ func (s *secondSweep) inside(i, k int) error {
 		return err
 	}
 	dot := s.path.markAt(k)
-	s.jump.seen.y.Clear()
+	yb := s.jump.seen.y
+	yb.Clear()
 	s.w.Clear()
-	s.obj.ObservePullPush(&s.pt, &dot, s.fb, s.jump.seen.y, s.db, s.jump.seen.y, s.db, s.w)
-	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, s.jump.seen.y, s.w)
+	s.obj.ObservePullPush(&s.pt, &dot, s.fb, yb, s.db, yb, s.db, s.w)
+	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, yb, s.w)
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPullPush(s.mark.Instant, s.w)
 	}

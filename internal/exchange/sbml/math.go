@@ -425,52 +425,80 @@ func logic(name string, args []expr) (expr, bool) {
 	return expr{}, false
 }
 
+// operations are what is a number and is more than a function of the same arguments. Base is that of a root or a
+// logarithm, or nil.
+var operations = map[string]func(args []expr, base *expr) expr{
+	"plus": func(args []expr, _ *expr) expr {
+		if len(args) == 0 {
+			return zero
+		}
+		return add(args...)
+	},
+	"times": func(args []expr, _ *expr) expr {
+		switch len(args) {
+		case 0:
+			return one
+		case 1:
+			return args[0]
+		}
+		return mul(args...)
+	},
+	"minus": func(args []expr, _ *expr) expr {
+		if len(args) == 1 {
+			return neg(args[0])
+		}
+		return sub(args[0], args[1])
+	},
+	"divide": func(args []expr, _ *expr) expr { return div(args[0], args[1]) },
+	"power": func(args []expr, _ *expr) expr {
+		if args[0].text == "exp(1)" {
+			return call("exp", args[1])
+		}
+		return power(args[0], args[1])
+	},
+	"root": func(args []expr, base *expr) expr {
+		switch {
+		case base == nil || base.text == "2":
+			return call("sqrt", args[0])
+		case base.text == "3":
+			return call("cbrt", args[0])
+		}
+		return power(args[0], div(one, *base))
+	},
+	"log": func(args []expr, base *expr) expr {
+		if base == nil || base.text == "10" {
+			return call("log10", args[0])
+		}
+		return div(call("log", args[0]), call("log", *base))
+	},
+	"rem": func(args []expr, _ *expr) expr {
+		return sub(args[0], mul(args[1], call("trunc", div(args[0], args[1]))))
+	},
+	"quotient": func(args []expr, _ *expr) expr { return call("trunc", div(args[0], args[1])) },
+	"factorial": func(args []expr, _ *expr) expr {
+		return call("exp", call("lgamma", add(args[0], one)))
+	},
+	"min": func(args []expr, _ *expr) expr { return pairwise("min", args) },
+	"max": func(args []expr, _ *expr) expr { return pairwise("max", args) },
+}
+
+var one, zero = atom("1", false), atom("0", false)
+
+// pairwise calls a function of two arguments with the first two, then with what that is and the next.
+func pairwise(name string, args []expr) expr {
+	v := args[0]
+	for _, a := range args[1:] {
+		v = call(name, v, a)
+	}
+	return v
+}
+
 // arithmetic is what is a number. Base is that of a root or a logarithm, or nil.
 func arithmetic(name string, args []expr, base *expr) (expr, bool) {
-	one, zero := atom("1", false), atom("0", false)
+	if f := operations[name]; f != nil {
+		return f(args, base), true
+	}
 	switch {
-	case name == "plus" && len(args) == 0:
-		return zero, true
-	case name == "times" && len(args) == 0:
-		return one, true
-	case name == "plus":
-		return add(args...), true
-	case name == "times" && len(args) == 1:
-		return args[0], true
-	case name == "times":
-		return mul(args...), true
-	case name == "minus" && len(args) == 1:
-		return neg(args[0]), true
-	case name == "minus":
-		return sub(args[0], args[1]), true
-	case name == "divide":
-		return div(args[0], args[1]), true
-	case name == "power" && args[0].text == "exp(1)":
-		return call("exp", args[1]), true
-	case name == "power":
-		return power(args[0], args[1]), true
-	case name == "root" && (base == nil || base.text == "2"):
-		return call("sqrt", args[0]), true
-	case name == "root" && base.text == "3":
-		return call("cbrt", args[0]), true
-	case name == "root":
-		return power(args[0], div(one, *base)), true
-	case name == "log" && (base == nil || base.text == "10"):
-		return call("log10", args[0]), true
-	case name == "log":
-		return div(call("log", args[0]), call("log", *base)), true
-	case name == "rem":
-		return sub(args[0], mul(args[1], call("trunc", div(args[0], args[1])))), true
-	case name == "quotient":
-		return call("trunc", div(args[0], args[1])), true
-	case name == "factorial":
-		return call("exp", call("lgamma", add(args[0], one))), true
-	case name == "min" || name == "max":
-		v := args[0]
-		for _, a := range args[1:] {
-			v = call(name, v, a)
-		}
-		return v, true
 	case functions[name] != "":
 		return call(functions[name], args...), true
 	case inverses[name] != "":
