@@ -177,29 +177,10 @@ var fileNames = lazy.Regexp(`(?:\b(csv|load)\(\s*|\bfrom\s+)"([^"]*)$`)
 func (s *Session) Complete(before string) (words []string, replaced int) {
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	first, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
-	if spaced && slices.Contains([]string{"load", "save"}, first) {
-		return paths("", strings.TrimLeft(rest, " "), modelEndings), len(strings.TrimLeft(rest, " "))
-	}
-	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" &&
-		strings.ContainsAny(rest[at:], "./") {
-		return paths("", rest[at:], modelEndings), len(rest) - at
-	}
-	if in := fileNames().FindStringSubmatch(line); in != nil {
-		endings := map[string][]string{"csv": data.TableEndings(), "load": data.Endings(), "": modelEndings}[in[1]]
-		return paths(filepath.Dir(s.path), in[2], endings), len(in[2])
-	}
-	in := behindIn().FindStringSubmatch(line)
-	if in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {
-		for _, x := range append(s.now.model.Experiments(), unchanged) {
-			if strings.HasPrefix(x, in[1]) && x != in[1] {
-				words = append(words, x)
-			}
-		}
-		slices.Sort(words)
-		return words, len(in[1])
-	}
-	if spaced && draws(first) {
-		if words, replaced, ok := completeOption(line); ok {
+	for _, places := range []func(*Session, string, string, string, bool) ([]string, int, bool){
+		completePath, completeExperiment, completeDrawing,
+	} {
+		if words, replaced, ok := places(s, line, first, rest, spaced); ok {
 			return words, replaced
 		}
 	}
@@ -210,9 +191,9 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	if at := strings.LastIndexByte(word, '-'); at >= 0 && first != "doc" {
 		word = word[at+1:]
 	}
-	before = strings.TrimSuffix(line, word)
 	var all []string
 	at := slices.IndexFunc(commands(), func(c command) bool { return spaced && c.name == first })
+	before = strings.TrimSuffix(line, word)
 	switch fitting, ok := s.fits(before); {
 	case ok:
 		all = fitting
@@ -227,9 +208,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	case inExpression(before):
 		all = slices.Concat(s.declared(), expressionWords(), keywords())
 	default:
-		all = append(all, s.declared()...)
-		all = append(all, s.cfg.Words...)
-		all = append(all, keywords()...)
+		all = slices.Concat(s.declared(), s.cfg.Words, keywords())
 	}
 	for _, w := range all {
 		if first != "doc" && strings.Contains(w, "-") {
@@ -240,6 +219,47 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		}
 	}
 	return useful(s, words, strings.TrimLeft(line, " ") == word), len(word)
+}
+
+// completePath completes the path of a file, where a line has one at its end: a command first, or without space none,
+// and the rest.
+func completePath(s *Session, line, first, rest string, spaced bool) (words []string, replaced int, ok bool) {
+	if spaced && slices.Contains([]string{"load", "save"}, first) {
+		path := strings.TrimLeft(rest, " ")
+		return paths("", path, modelEndings), len(path), true
+	}
+	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" &&
+		strings.ContainsAny(rest[at:], "./") {
+		return paths("", rest[at:], modelEndings), len(rest) - at, true
+	}
+	if in := fileNames().FindStringSubmatch(line); in != nil {
+		endings := map[string][]string{"csv": data.TableEndings(), "load": data.Endings(), "": modelEndings}[in[1]]
+		return paths(filepath.Dir(s.path), in[2], endings), len(in[2]), true
+	}
+	return nil, 0, false
+}
+
+// completeExperiment completes the name of an experiment behind the word for that.
+func completeExperiment(s *Session, line, _, _ string, _ bool) (words []string, replaced int, ok bool) {
+	in := behindIn().FindStringSubmatch(line)
+	if in == nil || s.now.model == nil || len(s.now.model.Experiments()) == 0 {
+		return nil, 0, false
+	}
+	for _, x := range append(s.now.model.Experiments(), unchanged) {
+		if strings.HasPrefix(x, in[1]) && x != in[1] {
+			words = append(words, x)
+		}
+	}
+	slices.Sort(words)
+	return words, len(in[1]), true
+}
+
+// completeDrawing completes an option of a command that draws.
+func completeDrawing(_ *Session, line, first, _ string, spaced bool) (words []string, replaced int, ok bool) {
+	if !spaced || !draws(first) {
+		return nil, 0, false
+	}
+	return completeOption(line)
 }
 
 // beginnings are what a line may begin with, if it begins with a word.

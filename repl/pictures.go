@@ -136,57 +136,80 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 	if y, word, x := cutWord(what, "vs", "versus"); word != "" {
 		return nil, fmt.Errorf("write plot %s against %s; plot %[1]s draws it over time", y, x)
 	}
-	var list []*curves // of a single run: similar curves share a panel
-	stack := &plot.Stack{}
 	what, joined := s.derivativesTogether(m, what)
+	d := &drawing{Session: s, of: m, points: points}
 	for _, e := range split(what) {
-		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
-			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
-		}
-		if of, by, ok := derivative(e); ok && !s.moving(m)["d"] {
-			if by == "" || s.isNumber(of) {
-				return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
-			}
-			runs, lists, err := s.sensitivitiesEverywhere(ctx, m, of, by, points)
-			switch {
-			case err != nil:
-				return nil, err
-			case runs[0] == "":
-				list = append(list, lists[0]...)
-			default:
-				stack.Panels = append(stack.Panels, together(m.Info(), "", runs, lists).Panels...)
-			}
-			continue
-		}
-		if e == "" {
-			return nil, errors.New("an expression is missing: plot x, v")
-		}
-		runs, lists, err := s.everywhere(ctx, e, points)
-		switch {
-		case err != nil && s.isNumber(e):
-			return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what "+
-				"it depends on, sweep … of %[1]s how", e)
-		case err != nil:
+		if err := d.add(ctx, e); err != nil {
 			return nil, err
-		case runs[0] == "":
-			list = append(list, lists[0]...)
-		default:
-			stack.Panels = append(stack.Panels, together(m.Info(), "", runs, lists).Panels...)
 		}
 	}
+	return d.end(joined), nil
+}
+
+// drawing is a picture that is drawn of one expression after the other.
+type drawing struct {
+	*Session
+	of     *odes.Model
+	points int
+	list   []*curves // of a single run: similar curves share a panel
+	stack  plot.Stack
+}
+
+// add draws e.
+func (d *drawing) add(ctx context.Context, e string) error {
+	if _, _, ok := adjointOf(e); ok && !d.moving(d.of)["adjoint"] {
+		return fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+	}
+	if of, by, ok := derivative(e); ok && !d.moving(d.of)["d"] {
+		if by == "" || d.isNumber(of) {
+			return fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+		}
+		runs, lists, err := d.sensitivitiesEverywhere(ctx, d.of, of, by, d.points)
+		if err != nil {
+			return err
+		}
+		d.draw(runs, lists)
+		return nil
+	}
+	if e == "" {
+		return errors.New("an expression is missing: plot x, v")
+	}
+	runs, lists, err := d.everywhere(ctx, e, d.points)
 	switch {
-	case joined && len(list) > 0 && alike(list):
-		names := make([]string, len(list))
-		for k, c := range list {
+	case err != nil && d.isNumber(e):
+		return fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what "+
+			"it depends on, sweep … of %[1]s how", e)
+	case err != nil:
+		return err
+	}
+	d.draw(runs, lists)
+	return nil
+}
+
+// draw draws curves of runs, of a single one where its name is empty.
+func (d *drawing) draw(runs []string, lists [][]*curves) {
+	if runs[0] == "" {
+		d.list = append(d.list, lists[0]...)
+	} else {
+		d.stack.Panels = append(d.stack.Panels, together(d.of.Info(), "", runs, lists).Panels...)
+	}
+}
+
+// end returns the picture; joined tells that curves which are alike share a panel.
+func (d *drawing) end(joined bool) plot.Picture {
+	switch {
+	case joined && len(d.list) > 0 && alike(d.list):
+		names := make([]string, len(d.list))
+		for k, c := range d.list {
 			names[k] = c.Name
 		}
-		l := laidOver(m.Info(), names, list)
+		l := laidOver(d.of.Info(), names, d.list)
 		l.Y.Label = ""
-		stack.Panels = append(stack.Panels, l)
-	case len(list) > 0:
-		stack.Panels = append(stack.Panels, panels(m.Info(), "", list).Panels...)
+		d.stack.Panels = append(d.stack.Panels, l)
+	case len(d.list) > 0:
+		d.stack.Panels = append(d.stack.Panels, panels(d.of.Info(), "", d.list).Panels...)
 	}
-	return stack, nil
+	return &d.stack
 }
 
 // derivativesTogether returns the list within [d(x)/d(a), d(y)/d(a)], whose curves share a pair of axes.

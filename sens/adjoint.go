@@ -3,7 +3,6 @@ package sens
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,7 +63,7 @@ func (a *Adjoint) sweep(i int, run *record.Trajectory) *sweep {
 		a.sweeps = append(a.sweeps, newSweep(a.New(), run))
 	}
 	s := a.sweeps[i]
-	s.run, s.steps, s.group = run, 0, -1
+	s.run, s.steps, s.jump.of = run, 0, -1
 	if s.revisits != nil {
 		s.revisits.Forget()
 	}
@@ -193,46 +192,30 @@ type sweep struct {
 	sys    solvers.CotangentSystem
 	obj    CotangentObjectives
 	method solvers.Method
-	run    *record.Trajectory
-	read   record.Reader // of run
-	res    *Result
-	rates  slopes
+	survey
+	target
+	rates slopes
 
-	l, objectives int
-	stride        int
-	instants      []solvers.Instant
-	timeless      bool // no time depends on anything: cotangents of time lead nowhere
-	steps         int
-	owed          []owed                // by steps of length zero
-	revisits      solvers.Revisitor     // the system, if it is one
-	selective     Selective             // the objectives, if they are
-	algebra       *matrices.Consistency // nil without algebraic equations
-	via           transport
-	trace         func(t float64, first int, lam []float64)
-	first         int         // row of the block
-	tell          func(i int) // that step i is crossed
+	l         int
+	timeless  bool // no time depends on anything: cotangents of time lead nowhere
+	steps     int
+	owed      []owed                // by steps of length zero
+	revisits  solvers.Revisitor     // the system, if it is one
+	selective Selective             // the objectives, if they are
+	algebra   *matrices.Consistency // nil without algebraic equations
+	via       transport
+	trace     func(t float64, first int, lam []float64)
+	tell      func(i int) // that step i is crossed
+	readings  int         // how many are to come
+	limited   limitedCotangent
 
-	step    solvers.Step
-	dense   solvers.Step // with stages of its own, to be interpolated
-	loaded  int          // the step that dense is, -1 for none
-	limited limitedCotangent
-	mark    solvers.Mark
-	pt      Point
-	// readings is how many readings are to come.
-	readings int
-	y        []float64 // [N] the state there
-
-	fb         []float64 // [F·L] functionals
-	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
-	ym, dm     []float64 // left limits of a jump, from its body
-	yo, do     []float64 // left limits of a jump, from what is read there
-	yg, dg     []float64 // left limits of a group, from observations within it
-	group      int       // the mark where yg and dg belong, -1 for none
-	gy, gt, gq []float64 // a guard's pull
-	th, hh     []float64 // [L] of the start and the length of the step dense, from what moves with it
-	w          []float64
-	rows       [][]float64 // [L] where the derivatives by parameters go
-	c, g       solvers.StepCotangent
+	fb []float64 // [F·L] functionals
+	cotangents[[]float64]
+	jump jump[[]float64]
+	root[[]float64, solvers.StepCotangent]
+	moved moved // with the step dense
+	w     []float64
+	c     solvers.StepCotangent
 }
 
 func newSweep(wk CotangentWorker, run *record.Trajectory) *sweep {
@@ -240,17 +223,18 @@ func newSweep(wk CotangentWorker, run *record.Trajectory) *sweep {
 	f, _ := wk.Objectives.Counts()
 	v := func(n int) []float64 { return make([]float64, n*l) }
 	s := &sweep{
-		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
-		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), th: v(1), hh: v(1), w: v(1),
-		rows: make([][]float64, l), group: -1, loaded: -1,
+		sys: wk.System, obj: wk.Objectives, method: wk.Method, survey: newSurvey(run, wk.System.Instants()),
+		target: target{rows: make([][]float64, l)}, l: l,
+		fb: v(f), cotangents: cotangents[[]float64]{v(z.N), v(1), v(z.D)}, jump: newJump(z.N, z.D, v),
+		moved: moved{v(1), v(1)}, w: v(1),
 	}
+	s.gy, s.gt, s.gq = v(z.N), v(1), v(z.Q)
 	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.selective, _ = wk.Objectives.(Selective)
 	s.algebra = consistencyOf(wk.System, l)
 	s.via = s
-	moves := func(in solvers.Instant) bool { return !in.Fixed }
-	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moves)
+	moving := func(in solvers.Instant) bool { return !in.Fixed }
+	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moving)
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: make([]int, 0, z.Q)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: []int{}} // guards read no quadratures
 	return s
@@ -283,12 +267,12 @@ func (s *sweep) slope(
 	s.g.WantH = true
 	s.method.Pull(field, st, &s.g)
 	rate := s.g.H[0]
-	for j := range s.ym {
+	for j := range s.jump.body.y {
 		if j%s.l == 0 {
-			s.ym[j/s.l] = s.gy[j]
+			s.jump.body.y[j/s.l] = s.gy[j]
 		}
 	}
-	res.judge(s.sys, guard, st, rate, s.ym[:len(s.ym)/s.l], limit)
+	res.judge(s.sys, guard, st, rate, s.jump.body.y[:len(s.jump.body.y)/s.l], limit)
 	return rate
 }
 
@@ -329,18 +313,14 @@ func (s *sweep) pullGuard(guard int, st *solvers.Step) {
 
 // block sweeps for rows first … first+L-1: objectives, and beyond them the times of events.
 func (s *sweep) block(ctx context.Context, first int) error {
-	s.aimed(first)
-	s.begins(first)
-	s.loaded, s.first = -1, first
+	s.aim(first, s.run.Size().P)
+	s.begins()
+	s.loaded = -1
 	s.read.Back()
 	if err := s.via.begin(); err != nil {
 		return err
 	}
-	mk := s.run.Marks() - 1
-	if first >= s.objectives {
-		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
-		mk = s.res.Events[last].Mark // nothing after it matters
-	}
+	mk := s.last(s.run.Marks()) // nothing after it matters
 	after, _, err := s.read.LoadMark(mk, &s.mark)
 	if err != nil {
 		return err
@@ -359,13 +339,13 @@ func (s *sweep) block(ctx context.Context, first int) error {
 			if err != nil {
 				return err
 			}
-			s.pullMark(&s.mark, mk, left, first)
-			if s.settled(mk, first) {
+			s.pullMark(&s.mark, mk, left)
+			if s.settled(mk) {
 				if _, _, err := s.read.LoadMark(0, &s.mark); err != nil {
 					return err
 				}
 				s.sys.Enter(s.mark.Dp, s.mark.Mp)
-				s.finish(&s.mark, first)
+				s.finish(&s.mark)
 				return nil
 			}
 			mk--
@@ -403,29 +383,22 @@ func (s *sweep) block(ctx context.Context, first int) error {
 
 // settled reports whether a block of times of events depends on nothing before mark k, s.mark, which was just pulled:
 // such times do not move with states, as the ends of the pieces of a control.
-func (s *sweep) settled(k, first int) bool {
+func (s *sweep) settled(k int) bool {
 	_, reads := s.sys.(PastPuller) // which holds what earlier steps are to take in
-	if reads || s.via != transport(s) || first < s.objectives || k >= s.res.Events[first-s.objectives].Mark {
+	if reads || s.via != transport(s) || !s.times() || k >= s.res.Events[s.first-s.objectives].Mark {
 		return false
 	}
-	return s.mark.Happens() && len(s.owed) == 0 && s.group < 0 && allZero(s.yb) && allZero(s.tb) && allZero(s.db)
+	return s.mark.Happens() && len(s.owed) == 0 && s.jump.of < 0 && allZero(s.yb) && allZero(s.tb) && allZero(s.db)
 }
 
 func allZero(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 })
 }
 
-// aimed has the derivatives go to the rows from first on.
-func (s *sweep) aimed(first int) {
-	for j := range s.rows {
-		s.rows[j] = s.res.row(first+j, s.run.Size().P, s.stride)
-	}
-}
-
-// begins makes the cotangents those of the rows from first on, behind everything that happens.
-func (s *sweep) begins(first int) {
+// begins makes the cotangents those of the rows, behind everything that happens.
+func (s *sweep) begins() {
 	s.sys.Begin(s.rows)
-	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
+	s.obj.ValuesPull(s.res.Functionals, s.first, s.fb)
 	s.c.Rows = s.c.Rows[:0]
 	for i := range len(s.gq) / s.l {
 		if !allZero(s.fb[i*s.l : (i+1)*s.l]) {
@@ -467,39 +440,30 @@ func (s *sweep) inside(i int, r *innerReading) error {
 
 // keepInside has method keep the cotangents of what is read within s.dense.
 func (s *sweep) keepInside(method solvers.Interpolant, field solvers.CotangentField, r *innerReading) {
-	clear(s.yo)
+	clear(s.jump.seen.y)
 	clear(s.w)
 	if s.pulls(&s.pt.Site) {
-		s.obj.ObservePull(&s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+		s.obj.ObservePull(&s.pt, s.fb, s.jump.seen.y, s.db, s.jump.seen.y, s.db, s.w)
 	}
-	method.InterpolatePull(field, &s.dense, r.theta, s.yo, s.w)
+	method.InterpolatePull(field, &s.dense, r.theta, s.jump.seen.y, s.w)
 	if r.instant >= 0 {
 		s.sys.InstantPull(r.instant, s.w)
 	}
 	if r.held {
-		for j, x := range s.w {
-			s.th[j] += x
-			s.hh[j] = math.FMA(r.theta, x, s.hh[j])
-		}
+		s.moved.add(r.theta, s.w)
 	}
 }
 
 // interpolant makes s.dense step i.
 func (s *sweep) interpolant(i int) (solvers.Interpolant, error) {
-	if s.loaded != i {
-		s.loaded = i
-		if _, err := s.read.LoadDense(i, &s.dense); err != nil {
-			return nil, err
-		}
-		s.unheld()
+	fresh, err := s.loadDense(i)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		s.moved.clear()
 	}
 	return interpolant(s.method)
-}
-
-// unheld forgets what moves with a step.
-func (s *sweep) unheld() {
-	clear(s.th)
-	clear(s.hh)
 }
 
 // interpolant returns m as a method whose dense output can be differentiated.
@@ -553,9 +517,9 @@ func (s *sweep) transpose(
 	c.WantH = (follows || e.Kind != solvers.EndFree) && !s.timeless
 	s.method.Pull(field, st, c)
 	if seeded {
-		addTo(c.T0, s.th)
+		addTo(c.T0, s.moved.t)
 		if c.WantH {
-			addTo(c.H, s.hh)
+			addTo(c.H, s.moved.h)
 		}
 	}
 	switch e.Kind {
@@ -602,7 +566,7 @@ func (s *sweep) transpose(
 
 // owe transposes the time that e ends a step of length h at, when the discretes that set it are reached.
 func (s *sweep) owe(e solvers.End, h float64, hb []float64) {
-	if h == 0 && !e.At.Has(solvers.EndHere) { // those before the group
+	if setBefore(e, h) {
 		n := len(s.owed)
 		if n == cap(s.owed) {
 			s.owed = append(s.owed, owed{})
@@ -645,12 +609,12 @@ func (s *sweep) settle() {
 }
 
 // pullMark transposes mark k, m; left is the mark whose left limits it reads.
-func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
-	read := s.pt.at(m, s.instants, s.obj)
+func (s *sweep) pullMark(m *solvers.Mark, k, left int) {
+	read := s.at(m, s.obj)
 	switch m.Kind {
 	case solvers.MarkFinal:
 		if s.pullReading(place{s.run.Steps(), 0}, m.Yp, m.Dp) {
-			s.pt.at(m, s.instants, s.obj)
+			s.at(m, s.obj)
 		}
 		if read {
 			s.observe(s.yb, s.db, s.yb, s.db)
@@ -661,49 +625,49 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 		case left < 0:
 			s.observe(s.yb, s.db, s.yb, s.db)
 		default:
-			if s.group != left {
-				s.group = left
-				clear(s.yg)
-				clear(s.dg)
+			if s.jump.of != left {
+				s.jump.of = left
+				clear(s.jump.group.y)
+				clear(s.jump.group.d)
 			}
-			s.observe(s.yg, s.dg, s.yb, s.db)
+			s.observe(s.jump.group.y, s.jump.group.d, s.yb, s.db)
 		}
 	case solvers.MarkFire:
 		if read {
-			clear(s.yo)
-			clear(s.do)
-			s.observe(s.yo, s.do, s.yb, s.db)
+			clear(s.jump.seen.y)
+			clear(s.jump.seen.d)
+			s.observe(s.jump.seen.y, s.jump.seen.d, s.yb, s.db)
 		}
-		s.suspect(first)
+		s.suspect(s.yb, s.tb)
 		s.pullConsistent(m)
 		if past, ok := s.sys.(PastPuller); ok {
 			past.Jump(s.run.After(k), s.tb)
 		}
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
-		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
-		copy(s.yb, s.ym) // what calls are bound to stays in its place
-		copy(s.db, s.dm)
+		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.jump.body.y, s.jump.body.d, s.tb)
+		copy(s.yb, s.jump.body.y) // what calls are bound to stays in its place
+		copy(s.db, s.jump.body.d)
 		if read {
-			addTo(s.yb, s.yo)
-			addTo(s.db, s.do)
+			addTo(s.yb, s.jump.seen.y)
+			addTo(s.db, s.jump.seen.d)
 		}
-		if s.group == k {
-			addTo(s.yb, s.yg)
-			addTo(s.db, s.dg)
-			s.group = -1
+		if s.jump.of == k {
+			addTo(s.yb, s.jump.group.y)
+			addTo(s.db, s.jump.group.d)
+			s.jump.of = -1
 		}
-		s.seed(k, first)
+		s.seed(k, s.tb)
 	case solvers.MarkMode, solvers.MarkRemode:
 		s.pullConsistent(m)
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
-		s.seed(k, first)
+		s.seed(k, s.tb)
 	case solvers.MarkStart:
 		if read {
 			s.observe(s.yb, s.db, s.yb, s.db)
 		}
-		s.finish(m, first)
+		s.finish(m)
 	}
 }
 
@@ -717,20 +681,10 @@ func (s *sweep) observe(ymb, dmb, ypb, dpb []float64) {
 // pulls reports whether the objectives of the block may read anything at site.
 func (s *sweep) pulls(site *Site) bool { return s.selective == nil || s.selective.Pulls(site) }
 
-// seed begins the rows for the time of event mark k.
-func (s *sweep) seed(k, first int) {
-	for j := range s.l {
-		if e := first + j - s.objectives; e >= 0 && e < len(s.res.Events) && s.res.Events[e].Mark == k {
-			s.tb[j]++
-		}
-	}
-}
-
 // finish pulls the initial values into the parameters and writes the rows of the block.
-func (s *sweep) finish(m *solvers.Mark, first int) {
-	z, l := s.run.Size(), s.l
+func (s *sweep) finish(m *solvers.Mark) {
 	s.settle()
-	s.suspect(first)
+	s.suspect(s.yb, s.tb)
 	s.pullConsistent(m)
 	if past, ok := s.sys.(PastPuller); ok {
 		past.Initial(s.yb)
@@ -741,23 +695,7 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.sys.InstantPull(0, s.tb)
 	s.sys.Finish()
 	sounder, ok := s.sys.(Sounder)
-	sound := ok && sounder.Sound()
-	for j := range l {
-		o := first + j
-		if o >= s.objectives {
-			break
-		}
-		s.res.Sound[o] = sound
-		switch {
-		case len(s.res.DY0) == 0:
-		case l == 1:
-			copy(s.res.DY0[o*z.N:], s.yb[:z.N])
-		default:
-			for i := range z.N {
-				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
-			}
-		}
-	}
+	s.write(ok && sounder.Sound(), s.yb, s.run.Size().N)
 }
 
 // Sounder is a CotangentSystem that can tell whether the rows that it completed last hold finite numbers only, at less
@@ -765,20 +703,6 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 type Sounder interface {
 	// Sound may be false where they do.
 	Sound() bool
-}
-
-// suspect notes the objectives whose cotangents are not finite here. Beyond a body they may be, and at the start.
-func (s *sweep) suspect(first int) {
-	l := s.l
-	for j := range min(l, max(s.objectives-first, 0)) {
-		sum := s.tb[j]
-		for i := range len(s.yb) / l {
-			sum += s.yb[i*l+j]
-		}
-		if sum-sum != 0 {
-			s.res.Suspect[first+j] = true
-		}
-	}
 }
 
 // row returns the derivatives by parameters of row i, which is an objective or, beyond these, the time of an event.

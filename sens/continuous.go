@@ -128,7 +128,8 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *record.Trajectory) (*flo
 	s := newSweep(cw, run)
 	z := run.Size()
 	f := &flow{
-		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, backsolve: c.Backsolve, n: z.N, q: z.Q, limit: 100_000,
+		sweep: s, field: wk.Field, accuracy: accuracy{rtol: wk.RTol, atol: wk.ATol}, backsolve: c.Backsolve,
+		n: z.N, q: z.Q, limit: 100_000,
 		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, z.N+z.Q),
 		yb: make([]float64, z.N), tb: make([]float64, 1),
 	}
@@ -139,11 +140,11 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *record.Trajectory) (*flo
 	if err != nil {
 		return nil, err
 	}
-	f.method, f.ctl = staged, ctl
+	f.by, f.ctl = staged, ctl
 	if f.members = solvers.Members(method); len(f.members) != len(solvers.Members(wk.Method)) {
 		return nil, fmt.Errorf("method %s cannot go back over the steps of %s", method.Info().Name, run.Method().Name)
 	}
-	f.st = solvers.NewStep(f.method.Info(), size)
+	f.st = solvers.NewStep(f.by.Info(), size)
 	f.between = make([]float64, size.N)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N), Kind: wk.Norm}

@@ -19,37 +19,106 @@ import (
 type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
-	method    solvers.Staged
-	members   []solvers.Method      // of method
-	info      solvers.Info          // of the present one, which is that of the step that is being crossed
-	solves    solvers.Implicit      // the present one, if it solves equations; otherwise nil
-	ctl       hybrid.Controller     // nil: one step for each recorded one
-	derive    *differentiator       // for implicit methods; otherwise nil
-	own       *matrices.Consistency // finds μ; nil without algebraic equations
-	unknown   []bool                // [N] the elements of μ; nil without
-	between   []float64             // [N] a stage
-	rtol      float64
-	atol      float64
-	backsolve bool // the state is integrated back along with λ
-	limits         // of the step that is being crossed
+	backsolve bool                    // the state is integrated back along with λ
+	stepper
+	accuracy
+	mu
+	derive *differentiator // for implicit methods; otherwise nil
+	limits                 // of the step that is being crossed
 
-	n, q     int
-	current  int // the recorded step that is being crossed, -1 for none
-	st       *solvers.Step
-	fresh    bool
-	h        float64 // length to try next, negative; 0: not known
-	tol      solvers.Tolerance
-	size     float64 // the largest |λ| met in this sweep
-	least    float64 // the smallest absolute tolerance
-	err      []float64
-	work     []float64
-	y, k     []float64 // [N], [N+Q]
-	kb       []float64 // [N+Q]
-	yb, tb   []float64 // [N], [1]: not used further
-	counted  int
-	limit    int // of rejected steps, and of steps within one of the run
-	ctx      context.Context
-	rejected int
+	n, q    int
+	current int       // the recorded step that is being crossed, -1 for none
+	y, k    []float64 // [N], [N+Q]
+	kb      []float64 // [N+Q]
+	yb, tb  []float64 // [N], [1]: not used further
+	counted int
+	limit   int // of rejected steps, and of steps within one of the run
+	ctx     context.Context
+}
+
+// stepper makes the steps of a flow.
+type stepper struct {
+	by      solvers.Staged
+	members []solvers.Method  // of by
+	info    solvers.Info      // of the present one, which is that of the recorded step that is being crossed
+	solves  solvers.Implicit  // the present one, if it solves equations; otherwise nil
+	ctl     hybrid.Controller // nil: one step for each recorded one
+	st      *solvers.Step
+	fresh   bool    // its first stage is known
+	h       float64 // length to try next, negative; 0: not known
+}
+
+// use makes a member of the method make the steps to come.
+func (s *stepper) use(member int) {
+	s.st.Member = member
+	m := s.members[member]
+	s.info = m.Info()
+	s.solves, _ = m.(solvers.Implicit)
+}
+
+// restart forgets the steps so far.
+func (s *stepper) restart() {
+	s.h, s.fresh = 0, false
+	if s.ctl != nil {
+		s.ctl.Reset(s.info)
+	}
+}
+
+// jumped forgets the slope of λ. Where it is stiff, the part of a jump that decays fast is gone after a step of any
+// length, and no estimate shows that its integral is wrong: a short step is next.
+func (s *stepper) jumped() {
+	if s.fresh = false; s.solves != nil {
+		s.restart()
+	}
+}
+
+// accuracy is what errors of λ are measured by.
+type accuracy struct {
+	rtol, atol float64
+	tol        solvers.Tolerance
+	size       float64 // the largest |λ| met in this sweep
+	least      float64 // the smallest absolute tolerance
+	err        []float64
+	work       []float64
+	rejected   int
+}
+
+// scale makes the absolute tolerance of λ, lam, a fraction of the largest one so far. The elements of μ are none of it:
+// their errors follow from those of λ.
+func (a *accuracy) scale(lam []float64, mu *mu) {
+	for i, x := range lam {
+		if !mu.has(i) {
+			a.size = max(a.size, math.Abs(x))
+		}
+	}
+	abs := a.atol
+	if abs == 0 {
+		abs = max(float64(float64(1e-3*a.rtol)*a.size), a.least)
+	}
+	for i, from := 0, len(a.tol.Abs)-len(lam); i < len(lam); i++ {
+		if !mu.has(from + i) {
+			a.tol.Abs[from+i] = abs
+		}
+	}
+}
+
+// mu is the part of what goes backwards that algebraic equations give.
+type mu struct {
+	own     *matrices.Consistency // finds μ; nil without algebraic equations
+	unknown []bool                // [N] its elements; nil without
+	between []float64             // [N] a stage
+}
+
+// has reports whether element i is one of μ.
+func (m *mu) has(i int) bool { return m.unknown != nil && m.unknown[i] }
+
+// bare makes the elements of μ in z zero: they are no cotangents.
+func (m *mu) bare(z []float64) {
+	for i, u := range m.unknown {
+		if u {
+			z[i] = 0
+		}
+	}
 }
 
 // BackwardError tells that the adjoint equation could not be integrated to its tolerance.
@@ -147,22 +216,6 @@ func (f *flow) begin() (err error) {
 	return err
 }
 
-// use makes a member of the method make the steps to come.
-func (f *flow) use(member int) {
-	f.st.Member = member
-	m := f.members[member]
-	f.info = m.Info()
-	f.solves, _ = m.(solvers.Implicit)
-}
-
-// restart forgets the steps so far.
-func (f *flow) restart() {
-	f.h, f.fresh = 0, false
-	if f.ctl != nil {
-		f.ctl.Reset(f.info)
-	}
-}
-
 // rounding returns a size of λ that is negligible for the objective. An absolute tolerance below it would be one of
 // rounding errors, as where the adjoint of an integral begins with zeros.
 func (f *flow) rounding() (float64, error) {
@@ -209,7 +262,7 @@ func (f *flow) enter(i int) error {
 		case solvers.EndClip:
 			switch {
 			case f.instants[e.Index].Fixed:
-			case st.H == 0 && !e.At.Has(solvers.EndHere): // the discretes before the group set its time
+			case setBefore(e, st.H):
 				f.owed = append(f.owed, owed{e, append([]float64(nil), f.sweep.tb...)})
 			default:
 				f.pullClip(e, f.sweep.tb)
@@ -223,13 +276,10 @@ func (f *flow) enter(i int) error {
 		f.restart()
 	}
 	clear(f.sweep.tb)
-	z := f.st.Y0
-	if f.backsolve {
-		if e.Kind != solvers.EndFree || i == f.run.Steps()-1 {
-			copy(z, st.Y1)
-		}
-		z = z[f.n:]
+	if f.backsolve && (e.Kind != solvers.EndFree || i == f.run.Steps()-1) {
+		copy(f.st.Y0, st.Y1)
 	}
+	z := f.lambda(f.st.Y0)
 	copy(z, f.sweep.yb)
 	f.st.T = st.T1
 	if st.H > 0 {
@@ -257,15 +307,6 @@ func (f *flow) complete(t float64, z []float64) error {
 	return f.own.Solve(f, t, z)
 }
 
-// bare makes the elements of μ in z zero: they are no cotangents.
-func (f *flow) bare(z []float64) {
-	for i, u := range f.unknown {
-		if u {
-			z[i] = 0
-		}
-	}
-}
-
 // move adds way·(f·λ + r·q̄) at (t, y) to the cotangent of time.
 func (f *flow) move(t float64, y []float64, way float64) {
 	f.sys.Eval(f.within(t), y, f.k)
@@ -288,34 +329,29 @@ func (f *flow) inside(i int, r *innerReading) error {
 	if err := f.back(r.t); err != nil {
 		return err
 	}
-	clear(f.yo)
+	clear(f.jump.seen.y)
 	clear(f.w)
-	f.obj.ObservePull(&f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
-	f.project(r.t, f.pt.Yp, f.yo, f.w)
+	f.obj.ObservePull(&f.pt, f.fb, f.jump.seen.y, f.db, f.jump.seen.y, f.db, f.w)
+	f.project(r.t, f.pt.Yp, f.jump.seen.y, f.w)
 	if r.instant >= 0 {
 		f.sys.Eval(r.t, f.pt.Yp, f.k)
 		for n, v := range f.k[:f.n] {
-			f.w[0] = math.FMA(v, f.yo[n], f.w[0])
+			f.w[0] = math.FMA(v, f.jump.seen.y[n], f.w[0])
 		}
 		f.sys.InstantPull(r.instant, f.w)
 	}
-	z := f.st.Y0
-	if f.backsolve {
-		z = z[f.n:]
-	}
+	z := f.lambda(f.st.Y0)
 	f.bare(z)
-	addTo(z, f.yo)
+	addTo(z, f.jump.seen.y)
 	f.jumped()
 	return f.complete(f.st.T, z)
 }
 
-// jumped forgets the slope of λ. Where it is stiff, the part of a jump that decays fast is gone after a step of any
-// length, and no estimate shows that its integral is wrong: a short step is next.
-func (f *flow) jumped() {
-	if f.fresh = false; f.solves != nil {
-		f.restart()
-	}
-}
+// jumped implements transport.
+func (f *flow) jumped() { f.stepper.jumped() }
+
+// lambda returns λ in z, which goes backwards.
+func (f *flow) lambda(z []float64) []float64 { return z[len(z)-f.n:] }
 
 // cross moves λ to the start of step i.
 func (f *flow) cross(i int) error {
@@ -329,11 +365,7 @@ func (f *flow) cross(i int) error {
 			return err
 		}
 	}
-	z := f.st.Y0
-	if f.backsolve {
-		z = z[f.n:]
-	}
-	copy(f.sweep.yb, z)
+	copy(f.sweep.yb, f.lambda(f.st.Y0))
 	f.bare(f.sweep.yb)
 	if i == 0 || !f.run.Free(i-1) {
 		f.move(f.dense.T, f.dense.Y0, -1)
@@ -366,7 +398,7 @@ func (f *flow) back(to float64) error {
 			}
 			st.T1 = st.T + st.H
 		}
-		f.method.Step(f, st, f.fresh)
+		f.by.Step(f, st, f.fresh)
 		f.fresh = true
 		if f.ctl != nil {
 			if ok, err := f.judge(); err != nil {
@@ -396,7 +428,7 @@ func (f *flow) first(left float64) {
 	w := len(f.st.Y0)
 	f.Eval(f.st.T, f.st.Y0, f.st.K[:w])
 	f.fresh = true
-	f.scale(f.st.Y0)
+	f.scale(f.lambda(f.st.Y0), &f.mu)
 	f.h = hybrid.InitialStep(f, f.info, &f.tol, f.st, left, f.work)
 	if f.h == 0 || f.h != f.h || f.size == 0 {
 		f.h = left
@@ -409,32 +441,11 @@ func (f *flow) first(left float64) {
 	}
 }
 
-// scale makes the absolute tolerance of λ a fraction of the largest one so far.
-func (f *flow) scale(z []float64) {
-	if f.backsolve {
-		z = z[f.n:]
-	}
-	for i, x := range z {
-		if f.unknown == nil || !f.unknown[i] {
-			f.size = max(f.size, math.Abs(x))
-		}
-	}
-	abs := f.atol
-	if abs == 0 {
-		abs = max(float64(float64(1e-3*f.rtol)*f.size), f.least)
-	}
-	for i := len(f.tol.Abs) - f.n; i < len(f.tol.Abs); i++ {
-		if f.unknown == nil || !f.unknown[i] { // the errors of μ follow from those of λ
-			f.tol.Abs[i] = abs
-		}
-	}
-}
-
 // judge decides whether the step is accepted.
 func (f *flow) judge() (bool, error) {
 	st := f.st
-	f.method.Error(st, f.err)
-	f.scale(st.Y1)
+	f.by.Error(st, f.err)
+	f.scale(f.lambda(st.Y1), &f.mu)
 	ok, next := f.ctl.Judge(st.H, f.tol.Norm(st, f.err))
 	if ok {
 		if next > st.H || st.H <= f.h { // shorter, or it was not cut
@@ -454,7 +465,7 @@ func (f *flow) judge() (bool, error) {
 
 // gather adds the cotangents of parameters and discretes over the step st.
 func (f *flow) gather() {
-	f.method.EachStage(f.st, func(t, weight float64, z []float64) {
+	f.by.EachStage(f.st, func(t, weight float64, z []float64) {
 		y := f.y
 		if f.backsolve {
 			y, z = z[:f.n], z[f.n:]

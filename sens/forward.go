@@ -68,7 +68,7 @@ func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float
 	w.yd, d.Y1 = d.Y1, w.yd
 	addTo(w.fd[:len(d.DQ)], d.DQ)
 	if st.H > 0 {
-		w.open = false
+		w.group.open = false
 	}
 	switch e.Kind {
 	case solvers.EndFree:
@@ -77,7 +77,7 @@ func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float
 		switch {
 		case w.instants[e.Index].Fixed:
 			clear(w.td)
-		case st.H == 0 && !e.At.Has(solvers.EndHere) && ahead != nil:
+		case setBefore(e, st.H) && ahead != nil:
 			copy(w.td, ahead)
 		default:
 			w.instant(e, w.td)

@@ -642,7 +642,7 @@ func (l *LaneRuns) back(first, objectives int) {
 		for _, i := range l.held { // what moves with the step
 			s := l.sweeps[i]
 			step.Take(i, n, s.sys, s.yb, s.tb)
-			addTo(s.tb, s.th)
+			addTo(s.tb, s.moved.t)
 			step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 		}
 		l.held = l.held[:0]
@@ -728,8 +728,8 @@ func (l *LaneRuns) ends(step lanes.Stepper, block []float64, of []int, first, n 
 			s.c.H[j] = h[j*lanes.Count+i]
 		}
 		if seeded[i] {
-			addTo(s.tb, s.th)
-			addTo(s.c.H, s.hh)
+			addTo(s.tb, s.moved.t)
+			addTo(s.c.H, s.moved.h)
 		}
 		switch it.end.Kind {
 		case solvers.EndClip:
@@ -797,13 +797,13 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 		r.res.Sound = append(r.res.Sound, make([]bool, objectives)...)
 	}
 	l.lanes[r.lane].Resume(r.i)
-	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
-	s.aimed(first)
+	s.objectives, s.stride, s.jump.of = objectives, l.opts.stride(l.record.Size()), -1
+	s.aim(first, l.record.Size().P)
 	s.loaded = -1
 	if first == 0 {
 		r.slopes(s)
 	}
-	s.begins(first)
+	s.begins()
 	r.next = r.n - 1
 	m := &r.items[r.next].mark
 	s.sys.Enter(m.Dp, m.Mp)
@@ -885,7 +885,7 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 			continue
 		}
-		s.pullMark(&it.mark, r.next, it.left, first)
+		s.pullMark(&it.mark, r.next, it.left)
 		switch it.mark.Kind {
 		case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
 			entered = true
@@ -917,7 +917,7 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 // before.
 func (r *laneRun) inside(s *sweep, j int) {
 	it := r.coming()
-	in, read := it.inner(&s.pt, s.instants, s.obj)
+	in, read := it.inner(&s.survey, s.obj)
 	if !read {
 		return
 	}
@@ -928,7 +928,7 @@ func (r *laneRun) inside(s *sweep, j int) {
 	}
 	if s.loaded < 0 {
 		s.loaded = 0
-		s.unheld()
+		s.moved.clear()
 		r.dense(&s.dense, of, j)
 	}
 	method := s.method.(solvers.Interpolant)
@@ -944,14 +944,14 @@ func (r *laneRun) inside(s *sweep, j int) {
 // within reports whether something is read at the item within a step: one in block j, or an item after that.
 func (it *laneItem) within(j int) bool { return it.after == j && !it.stands && it.mark.Inside }
 
-// inner makes pt an item within its step. It returns what is read there, and whether anything is.
-func (it *laneItem) inner(pt *Point, instants []solvers.Instant, obj Objectives) (innerReading, bool) {
+// inner makes the point of s that of an item within its step. It returns what is read there, and whether anything is.
+func (it *laneItem) inner(s *survey, obj Objectives) (innerReading, bool) {
 	if it.reads {
-		pt.Site = it.site
-		pt.moveTo(&it.mark)
+		s.pt.Site = it.site
+		s.pt.moveTo(&it.mark)
 		return innerReading{t: it.mark.T, theta: it.mark.Theta, instant: -1, held: true}, true
 	}
-	return innerReadingAt(pt, &it.mark, instants, obj)
+	return s.atInside(&it.mark, obj)
 }
 
 // ofStep returns the step of the item that comes next, which is read within it; nil for that of block j.

@@ -28,7 +28,7 @@ func (l *LaneRuns) forth(first, directions int) {
 					break
 				}
 				w.obj.ValuesPush(r.res.Functionals, w.fd, w.psid)
-				w.write(first, directions)
+				w.write(first, directions, w.run.Size(), w.psid)
 				present[i] = r.then
 			}
 		}
@@ -101,7 +101,7 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 			}
 		case it.mark.Inside:
 			w.mark = it.mark
-			if in, read := it.inner(&w.pt, w.instants, w.obj); read {
+			if in, read := it.inner(&w.survey, w.obj); read {
 				if it.reads {
 					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.mark.Yp)
 				}
@@ -150,7 +150,7 @@ func (r *laneRun) start(w *walk, first int) {
 		r.res.prepare(&l.record, objectives, l.opts)
 		r.rates(w)
 	}
-	w.aim(first)
+	w.aim(first, w.run.Size().P, w.l)
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
 }

@@ -55,6 +55,14 @@ func (a *ahead) skip(i int) {
 	}
 }
 
+// innerReading is something that is read within a step: at an observation's time, or a reading.
+type innerReading struct {
+	t       float64
+	theta   float64 // of the step
+	instant int     // whose time it is; -1 where that does not move, or with the step
+	held    bool    // it moves with the step, at the same theta
+}
+
 // innerReading returns what is read within a step. It does not matter how the time of the reading moves: where its
 // expression is largest, by the envelope theorem.
 func (r *reading) innerReading() innerReading {
@@ -88,7 +96,7 @@ func (s *sweep) pullReading(at place, y, d []float64) bool {
 		return false
 	}
 	s.readings--
-	s.pt = Point{Site: r.site, T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
+	s.atReading(r, y, d)
 	s.observe(s.yb, s.db, s.yb, s.db)
 	return true
 }
@@ -126,7 +134,7 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 			return nil
 		}
 		*mk--
-		if r, read := innerReadingAt(&s.pt, &s.mark, s.instants, s.obj); read && s.stops(i, &s.pt.Site) {
+		if r, read := s.atInside(&s.mark, s.obj); read && s.stops(i, &s.pt.Site) {
 			if err := s.via.inside(i, &r); err != nil {
 				return err
 			}
@@ -147,12 +155,7 @@ func (s *sweep) pullInside(i int, r *reading) error {
 	if err != nil {
 		return err
 	}
-	if len(s.y) == 0 {
-		s.y = make([]float64, s.run.Size().N)
-	}
-	method.Interpolate(s.sys, &s.dense, r.theta, s.y)
-	d, _ := s.run.Held(i)
-	s.pt = Point{Site: r.site, T: r.t, Ym: s.y, Dm: d, Yp: s.y, Dp: d}
+	s.atReadingInside(r, method, s.sys)
 	in := r.innerReading()
 	return s.via.inside(i, &in)
 }
@@ -173,7 +176,7 @@ func (w *walk) pushReading(coming *ahead, here place) error {
 			y = w.step.Y1
 		}
 	}
-	w.pt = Point{Site: r.site, T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
+	w.atReading(r, y, d)
 	w.obj.ObservePush(&w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
 	return nil
 }
@@ -186,12 +189,7 @@ func (w *walk) pushReadings(coming *ahead, i int) error {
 		if err != nil {
 			return err
 		}
-		if len(w.y) == 0 {
-			w.y = make([]float64, w.run.Size().N)
-		}
-		method.Interpolate(w.field, &w.dense, r.theta, w.y)
-		d, _ := w.run.Held(r.step)
-		w.pt = Point{Site: r.site, T: r.t, Ym: w.y, Dm: d, Yp: w.y, Dp: d}
+		w.atReadingInside(r, method, w.field)
 		in := r.innerReading()
 		if err := w.inside(&in); err != nil {
 			return err
@@ -212,6 +210,6 @@ func (r *replay) observeReadings(coming *ahead, i int) {
 	for coming.within(i) {
 		x := coming.take()
 		theta := complex(x.theta, 0)
-		r.within(x.site, elem.CFMA(theta, r.step.H, r.step.T), theta)
+		r.within(x.site, elem.CFMA(theta, r.again.H, r.again.T), theta)
 	}
 }

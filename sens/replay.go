@@ -28,33 +28,48 @@ type ComplexWorker struct {
 type replay struct {
 	*ComplexWorker
 	method solvers.ComplexMethod
-	run    *record.Trajectory
-	from   record.Reader // of run
+	passage
+	again *solvers.ComplexStep // the step of the passage, repeated
+	start bool                 // it begins where it was chosen to
+	plan  plan
 
-	p, y, d        []complex128
-	yp, dp, yg, dg []complex128
-	f, psi         []complex128
-	dy0            []complex128 // added to the initial values; nil for nothing
-	instants       []solvers.Instant
-	readings       []reading
-	times          []complex128 // of each mark that fires or changes modes
-	step           *solvers.ComplexStep
-	rec            solvers.Step
-	mark           solvers.Mark
-	span           float64
-	open           bool // yg and dg hold the left limits of the present group
-	steps          int
-	start          bool // the step begins where it was chosen to
-	held           []float64
-	heldModes      []float64
-	heldBefore     []float64 // the present group
-	planning       []float64 // times of the instants
-	field          limitedComplex
-	algebra        *matrices.Consistency // nil without algebraic equations
-	tells          *telling              // nil to tell nobody
+	p, y, d  []complex128
+	yp, dp   []complex128
+	group    group[complex128]
+	f, psi   []complex128
+	dy0      []complex128 // added to the initial values; nil for nothing
+	readings []reading
+	times    []complex128 // of each mark that fires or changes modes
+	span     float64
+	steps    int
+	field    limitedComplex
+	algebra  *matrices.Consistency // nil without algebraic equations
+	tells    *telling              // nil to tell nobody
 	// pinned tells that imaginary parts alone were moved. Real parts are then those of the recorded run: rounding
 	// cannot lead the replay away from it where that is unstable, nor to the other side of a kink.
 	pinned bool
+}
+
+// plan is what was known of the times of instants at the recorded step.
+type plan struct {
+	d, modes []float64
+	before   []float64 // the discretes before the present group of events
+	times    []float64 // of the instants
+}
+
+// of returns the time of the instant that ended the step, e, before anything changed.
+func (p *plan) of(e solvers.End, grouped bool, sys solvers.System, instants []solvers.Instant) float64 {
+	d := p.d
+	if grouped {
+		d = p.before
+	}
+	sys.Enter(d, p.modes)
+	sys.InstantTimes(d, p.times)
+	in := &instants[e.Index]
+	if in.Kind == solvers.InstantEvery {
+		return math.FMA(float64(e.Nth), p.times[in.Period], p.times[e.Index])
+	}
+	return p.times[e.Index]
 }
 
 func newReplay(w *ComplexWorker, run *record.Trajectory) (*replay, error) {
@@ -66,11 +81,11 @@ func newReplay(w *ComplexWorker, run *record.Trajectory) (*replay, error) {
 	v := func(n int) []complex128 { return make([]complex128, n) }
 	f, m := w.RealObjectives.Counts()
 	r := &replay{
-		ComplexWorker: w, method: method, run: run, p: v(z.P), y: v(z.N), d: v(z.D),
-		yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
-		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
+		ComplexWorker: w, method: method, passage: passage{run: run, instants: w.RealSystem.Instants()},
+		p: v(z.P), y: v(z.N), d: v(z.D), yp: v(z.N), dp: v(z.D), group: group[complex128]{y: v(z.N), d: v(z.D)},
+		f: v(f), psi: v(m), again: solvers.NewComplexStep(w.Method.Info(), z),
 	}
-	r.algebra, r.planning = consistencyOf(w.System, 0), make([]float64, len(r.instants))
+	r.algebra, r.plan.times = consistencyOf(w.System, 0), make([]float64, len(r.instants))
 	for i, x := range w.Params {
 		r.p[i] = complex(x, 0)
 	}
@@ -82,7 +97,7 @@ func newReplay(w *ComplexWorker, run *record.Trajectory) (*replay, error) {
 
 // repeat repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
 func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
-	r.from.Open(ctx, r.run)
+	r.read.Open(ctx, r.run)
 	clear(r.f)
 	if len(r.times) < r.run.Marks() {
 		r.times = make([]complex128, r.run.Marks())
@@ -90,30 +105,30 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 	r.System.SetParameters(r.p)
 	var t complex128
 	mk, coming := 0, ahead(r.readings)
-	r.open = false
+	r.group.open = false
 	for i := -1; i < r.run.Steps(); i++ {
 		if i >= 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			e, err := r.from.Load(i, &r.rec)
+			e, err := r.read.Load(i, &r.step)
 			if err != nil {
 				return err
 			}
-			if r.rec.H > 0 {
-				r.open = false
+			if r.step.H > 0 {
+				r.group.open = false
 			}
-			r.held, r.heldModes = r.run.Held(i)
+			r.plan.d, r.plan.modes = r.run.Held(i)
 			r.start = i == 0 || !r.run.Free(i-1)
 			r.observeReading(&coming, place{i, 0}, t)
 			t = r.forward(i, t, e)
 			r.steps++
-			r.tells.step(i, r.run.Steps(), r.rec.T)
+			r.tells.step(i, r.run.Steps(), r.step.T)
 			r.observeReadings(&coming, i)
 			r.observeReading(&coming, place{i, 1}, t)
 		}
 		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
-			_, left, err := r.from.LoadMark(mk, &r.mark)
+			_, left, err := r.read.LoadMark(mk, &r.mark)
 			if err != nil {
 				return err
 			}
@@ -123,7 +138,8 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				if !r.instants[m.Instant].Fixed {
 					at = r.System.Instant(m.Instant)
 				}
-				r.within(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, elem.CDiv(at-r.step.T, r.step.H))
+				site := Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}
+				r.within(site, at, elem.CDiv(at-r.again.T, r.again.H))
 				continue
 			}
 			switch m.Kind {
@@ -137,22 +153,19 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					r.y[i] += dy
 				}
 				r.land(m, t)
-				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
+				r.observe(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
 			case solvers.MarkFinal: // before what happens after the end
 				r.observeReading(&coming, place{r.run.Steps(), 0}, t)
-				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
+				r.observe(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
 			case solvers.MarkSite:
 				ym, dm := r.y, r.d
 				if left >= 0 {
-					ym, dm = r.yg, r.dg
+					ym, dm = r.group.y, r.group.d
 				}
-				r.read(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, -1, t, ym, dm)
+				r.observe(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, -1, t, ym, dm)
 			case solvers.MarkFire:
-				if !r.open {
-					r.open = true
-					copy(r.yg, r.y)
-					copy(r.dg, r.d)
-					r.heldBefore = append(r.heldBefore[:0], m.Dm...)
+				if r.group.enter(r.y, r.d) {
+					r.plan.before = append(r.plan.before[:0], m.Dm...)
 				}
 				for i, y := range m.Yp { // where an event that settles begins its search
 					r.yp[i] = complex(y, 0)
@@ -162,7 +175,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d
 				r.land(m, t)
-				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
+				r.observe(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
 				r.times[mk] = t
 			case solvers.MarkMode:
 				r.land(m, t)
@@ -201,30 +214,30 @@ func (r *replay) as(v complex128, x float64) complex128 {
 
 // within lets the objectives observe a site within the last step, at theta of its length.
 func (r *replay) within(site Site, at, theta complex128) {
-	r.method.InterpolateComplex(&r.field, r.step, theta, r.yp)
+	r.method.InterpolateComplex(&r.field, r.again, theta, r.yp)
 	r.Objectives.Observe(site, at, r.yp, r.d, r.yp, r.d, r.f)
 }
 
-// read lets the objectives observe the present point as right limits, with ym and dm as left limits.
-func (r *replay) read(s Site, event int, t complex128, ym, dm []complex128) {
+// observe lets the objectives observe the present point as right limits, with ym and dm as left limits.
+func (r *replay) observe(s Site, event int, t complex128, ym, dm []complex128) {
 	if r.RealObjectives.Observes(s.Kind, event) {
 		r.Objectives.Observe(s, t, ym, dm, r.y, r.d, r.f)
 	}
 }
 
-// forward repeats step i, which is r.rec, from t. It returns the time at which the run goes on.
+// forward repeats step i, which is r.step, from t. It returns the time at which the run goes on.
 func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
-	s := r.step
-	t = r.as(t, r.rec.T)
-	s.T, s.Member = t, r.rec.Member
+	s := r.again
+	t = r.as(t, r.step.T)
+	s.T, s.Member = t, r.step.Member
 	copy(s.Y0, r.y)
 	switch e.Kind {
 	case solvers.EndFree:
-		r.take(complex(r.rec.H, 0), false)
+		r.take(complex(r.step.H, 0), false)
 	case solvers.EndClip:
-		grouped := r.open && r.rec.H == 0 && !e.At.Has(solvers.EndHere) // the discretes before the group set the time
+		grouped := r.group.open && setBefore(e, r.step.H)
 		if grouped {
-			r.System.Enter(r.dg, r.mark.Mp)
+			r.System.Enter(r.group.d, r.mark.Mp)
 		}
 		end := r.System.Instant(e.Index)
 		if in := &r.instants[e.Index]; in.Kind == solvers.InstantEvery {
@@ -236,50 +249,35 @@ func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 		// Events that count as one happen at the time of the last, and a step may miss its time by rounding. So the end
 		// of the recorded step changes as its time does. The length of a step of zero length is only its change,
 		// however much later than its start it ends.
-		s.T1 = complex(r.rec.T1, 0) + (end - complex(r.planned(e, grouped), 0))
-		if s.H = s.T1 - t; r.rec.H == 0 {
-			s.H -= complex(r.rec.T1-r.rec.T, 0)
+		s.T1 = complex(r.step.T1, 0) + (end - complex(r.plan.of(e, grouped, r.RealSystem, r.instants), 0))
+		if s.H = s.T1 - t; r.step.H == 0 {
+			s.H -= complex(r.step.T1-r.step.T, 0)
 		}
-		s.H, s.T1 = r.as(s.H, r.rec.H), r.as(s.T1, r.rec.T1)
+		s.H, s.T1 = r.as(s.H, r.step.H), r.as(s.T1, r.step.T1)
 		r.retake(true)
 	case solvers.EndRoot:
 		s.H = r.root(e.Index)
-		s.T1 = r.as(t+s.H, r.rec.T1)
+		s.T1 = r.as(t+s.H, r.step.T1)
 		r.retake(true)
 	}
 	copy(r.y, s.Y1)
-	r.pin(r.y, r.rec.Y1)
+	r.pin(r.y, r.step.Y1)
 	for i, dq := range s.DQ {
 		r.f[i] += dq
 	}
 	return s.T1 + complex(r.run.Late(i), 0)
 }
 
-// planned returns the time of the instant that ended the recorded step, before anything changed.
-func (r *replay) planned(e solvers.End, grouped bool) float64 {
-	d, m := r.held, r.heldModes
-	if grouped {
-		d = r.heldBefore
-	}
-	r.RealSystem.Enter(d, m)
-	r.RealSystem.InstantTimes(d, r.planning)
-	in := &r.instants[e.Index]
-	if in.Kind == solvers.InstantEvery {
-		return math.FMA(float64(e.Nth), r.planning[in.Period], r.planning[e.Index])
-	}
-	return r.planning[e.Index]
-}
-
 // take makes a step of length h, whose end was chosen or not.
 func (r *replay) take(h complex128, end bool) {
-	r.step.H, r.step.T1 = h, r.step.T+h
+	r.again.H, r.again.T1 = h, r.again.T+h
 	r.retake(end)
 }
 
 func (r *replay) retake(end bool) {
-	b, _ := limitsBetween(r.start, end, real(r.step.T), real(r.step.T1))
+	b, _ := limitsBetween(r.start, end, real(r.again.T), real(r.again.T1))
 	r.field = limitedComplex{r.System, b}
-	r.method.StepComplex(&r.field, r.step)
+	r.method.StepComplex(&r.field, r.again)
 }
 
 // rest returns what was left of guard i at the end of the recorded step, where its event has a tolerance, or where a
@@ -290,8 +288,8 @@ func (r *replay) rest(i int) complex128 {
 		return 0
 	}
 	rho, truth := make([]float64, len(guards)), make([]bool, len(guards))
-	r.RealSystem.Enter(r.held, r.heldModes)
-	r.RealSystem.GuardValues(r.rec.T1, r.rec.Y1, rho, truth)
+	r.RealSystem.Enter(r.plan.d, r.plan.modes)
+	r.RealSystem.GuardValues(r.step.T1, r.step.Y1, rho, truth)
 	return complex(rho[i], 0)
 }
 
@@ -301,11 +299,11 @@ func (r *replay) rest(i int) complex128 {
 func (r *replay) root(i int) complex128 {
 	guard := func(h complex128) complex128 {
 		r.take(h, true)
-		return r.System.Guard(i, r.step.T1, r.step.Y1)
+		return r.System.Guard(i, r.again.T1, r.again.Y1)
 	}
 	rest := r.rest(i)
-	h := complex(r.rec.H, 0)
-	d := complex(float64(1e-7*max(r.rec.H, float64(1e-4*r.span))), 0)
+	h := complex(r.step.H, 0)
+	d := complex(float64(1e-7*max(r.step.H, float64(1e-4*r.span))), 0)
 	var slope, first, from complex128
 	for n := range 6 {
 		g := r.as(guard(h)-rest, 0)
@@ -319,7 +317,7 @@ func (r *replay) root(i int) complex128 {
 		if g == 0 || slope == 0 {
 			break
 		}
-		h = r.as(h-elem.CDiv(g, slope), r.rec.H)
+		h = r.as(h-elem.CDiv(g, slope), r.step.H)
 	}
 	return h
 }

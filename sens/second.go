@@ -193,37 +193,28 @@ type secondSweep struct {
 	sys     solvers.SecondSystem
 	obj     SecondObjectives
 	method  solvers.SecondMethod
-	run     *record.Trajectory
-	read    record.Reader // of run, backwards
-	walk    *walk
+	survey        // backwards
+	walk    *walk // forwards
 	path    *path
 	algebra *matrices.Consistency // nil without algebraic equations
 	rates   []solvers.Dual        // per step: D and Ḋ of the guard at its end
 	tells   *telling              // nil to tell nobody
 
 	l           int
-	instants    []solvers.Instant
 	steps       int
 	functionals solvers.Dual
 	owed        []owedSecond
-
-	step, dense solvers.Step
-	loaded      int
-	mark        solvers.Mark
 	limited     limitedSecond
 	d           solvers.StepTangent
-	pt          Point
 
-	fb             solvers.Dual
-	yb, tb, db     solvers.Dual
-	ym, dm, yo, do solvers.Dual
-	yg, dg         solvers.Dual
-	group          int
-	gy, gt, gq     solvers.Dual
-	w, one         solvers.Dual
-	pb             solvers.Dual
-	dp, dy0        []float64
-	c, g           solvers.StepSecond
+	fb solvers.Dual
+	cotangents[solvers.Dual]
+	jump jump[solvers.Dual]
+	root[solvers.Dual, solvers.StepSecond]
+	w, one  solvers.Dual
+	pb      solvers.Dual
+	dp, dy0 []float64
+	c       solvers.StepSecond
 }
 
 // owedSecond is an owed with its tangent.
@@ -258,15 +249,14 @@ func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, erro
 	f, _ := wk.Objectives.Counts()
 	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
 	s := &secondSweep{
-		sys: wk.System, obj: wk.Objectives, method: method, run: run, l: l, instants: wk.System.Instants(),
+		sys: wk.System, obj: wk.Objectives, method: method, survey: newSurvey(run, wk.System.Instants()), l: l,
 		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run),
 		path: newPath(run, l),
-		fb:   v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D),
-		gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), one: v(1), pb: v(z.P),
-		dp: make([]float64, z.P), dy0: make([]float64, z.N),
+		fb:   v(f), cotangents: cotangents[solvers.Dual]{v(z.N), v(1), v(z.D)}, jump: newJump(z.N, z.D, v),
+		w: v(1), one: v(1), pb: v(z.P), dp: make([]float64, z.P), dy0: make([]float64, z.N),
 		rates: make([]solvers.Dual, run.Steps()),
 	}
+	s.gy, s.gt, s.gq = v(z.N), v(1), v(z.Q)
 	s.one.X[0], s.algebra = 1, consistencyOf(wk.System, l)
 	s.walk.path, s.walk.dy0 = s.path, make([]float64, z.N*l)
 	s.d = solvers.StepTangent{T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l)}
@@ -427,7 +417,7 @@ func (s *secondSweep) sweep(ctx context.Context, weights []float64) error {
 	s.yb.Clear()
 	s.tb.Clear()
 	s.db.Clear()
-	s.loaded, s.group, s.owed = -1, -1, s.owed[:0]
+	s.loaded, s.jump.of, s.owed = -1, -1, s.owed[:0]
 	mk := s.run.Marks() - 1
 	s.read.Back()
 	after, _ := s.run.PeekMark(mk, &s.mark)
@@ -472,20 +462,18 @@ func (s *secondSweep) sweep(ctx context.Context, weights []float64) error {
 
 // inside transposes what is read at mark k within step i.
 func (s *secondSweep) inside(i, k int) error {
-	if !s.pt.at(&s.mark, s.instants, s.obj) {
+	if !s.at(&s.mark, s.obj) {
 		return nil
 	}
-	if s.loaded != i {
-		s.loaded = i
-		if _, err := s.read.LoadDense(i, &s.dense); err != nil {
-			return err
-		}
+	if _, err := s.loadDense(i); err != nil {
+		return err
 	}
 	dot := s.path.markAt(k)
-	s.yo.Clear()
+	yb := s.jump.seen.y
+	yb.Clear()
 	s.w.Clear()
-	s.obj.ObservePullPush(&s.pt, &dot, s.fb, s.yo, s.db, s.yo, s.db, s.w)
-	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, s.yo, s.w)
+	s.obj.ObservePullPush(&s.pt, &dot, s.fb, yb, s.db, yb, s.db, s.w)
+	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, yb, s.w)
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPullPush(s.mark.Instant, s.w)
 	}
@@ -501,11 +489,8 @@ func (s *secondSweep) cross(i int) error {
 	}
 	past, reads := s.sys.(PastPullPusher)
 	if reads {
-		if s.loaded != i {
-			if _, err := s.read.LoadDense(i, &s.dense); err != nil {
-				return err
-			}
-			s.loaded = i
+		if _, err := s.loadDense(i); err != nil {
+			return err
 		}
 		over(s.sys, st)
 		past.SowSecond(i, &s.dense, s.method)
@@ -531,7 +516,7 @@ func (s *secondSweep) cross(i int) error {
 		}
 	case solvers.EndClip:
 		takeAway(c.T0, c.H)
-		if st.H == 0 && !e.At.Has(solvers.EndHere) { // the discretes before the group set its time
+		if setBefore(e, st.H) {
 			h := solvers.NewDual(1, s.l)
 			h.Copy(c.H)
 			s.owed = append(s.owed, owedSecond{e, h})
@@ -588,7 +573,7 @@ func (s *secondSweep) settle() {
 // pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
 func (s *secondSweep) pullMark(k, left int) {
 	m := &s.mark
-	read := s.pt.at(m, s.instants, s.obj)
+	read := s.at(m, s.obj)
 	dot := s.path.markAt(k)
 	observe := func(ymb, dmb solvers.Dual) {
 		s.obj.ObservePullPush(&s.pt, &dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
@@ -604,18 +589,18 @@ func (s *secondSweep) pullMark(k, left int) {
 		case left < 0:
 			observe(s.yb, s.db)
 		default:
-			if s.group != left {
-				s.group = left
-				s.yg.Clear()
-				s.dg.Clear()
+			if s.jump.of != left {
+				s.jump.of = left
+				s.jump.group.y.Clear()
+				s.jump.group.d.Clear()
 			}
-			observe(s.yg, s.dg)
+			observe(s.jump.group.y, s.jump.group.d)
 		}
 	case solvers.MarkFire:
 		if read {
-			s.yo.Clear()
-			s.do.Clear()
-			observe(s.yo, s.do)
+			s.jump.seen.y.Clear()
+			s.jump.seen.d.Clear()
+			observe(s.jump.seen.y, s.jump.seen.d)
 		}
 		s.pullConsistent(&dot)
 		if past, ok := s.sys.(PastPullPusher); ok {
@@ -627,18 +612,18 @@ func (s *secondSweep) pullMark(k, left int) {
 		s.sys.AffectPullPush(
 			m.Firing, solvers.Dual{X: t[:], D: dot.T},
 			solvers.Dual{X: m.Ym, D: dot.Ym}, solvers.Dual{X: m.Dm, D: dot.Dm},
-			s.yb, s.db, s.ym, s.dm, s.tb,
+			s.yb, s.db, s.jump.body.y, s.jump.body.d, s.tb,
 		)
-		s.yb, s.ym = s.ym, s.yb
-		s.db, s.dm = s.dm, s.db
+		s.yb, s.jump.body.y = s.jump.body.y, s.yb
+		s.db, s.jump.body.d = s.jump.body.d, s.db
 		if read {
-			s.yb.Add(s.yo)
-			s.db.Add(s.do)
+			s.yb.Add(s.jump.seen.y)
+			s.db.Add(s.jump.seen.d)
 		}
-		if s.group == k {
-			s.yb.Add(s.yg)
-			s.db.Add(s.dg)
-			s.group = -1
+		if s.jump.of == k {
+			s.yb.Add(s.jump.group.y)
+			s.db.Add(s.jump.group.d)
+			s.jump.of = -1
 		}
 	case solvers.MarkMode, solvers.MarkRemode:
 		s.pullConsistent(&dot)

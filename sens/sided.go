@@ -397,7 +397,7 @@ func (w *sidedWalk) settle(err error, j int) {
 // behind lets the walk go on behind a meeting.
 func (w *sidedWalk) behind(at *Meeting) {
 	clear(w.td)
-	w.open = false
+	w.group.open = false
 	w.sys.Enter(at.Dp, at.Mp)
 	w.sys.EnterPush(w.dd)
 }
@@ -421,7 +421,7 @@ func (w *sidedWalk) readInside(k int) error {
 	if _, _, err := w.read.LoadMark(k, &w.mark); err != nil {
 		return err
 	}
-	r, read := innerReadingAt(&w.pt, &w.mark, w.instants, w.obj)
+	r, read := w.atInside(&w.mark, w.obj)
 	if !read {
 		return nil
 	}

@@ -68,44 +68,95 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 
 // walk pushes a block of directions along a trajectory.
 type walk struct {
-	sys     solvers.TangentSystem
-	obj     TangentObjectives
-	method  solvers.Method
-	run     *record.Trajectory
-	read    record.Reader // of run
-	res     *Result
-	stride  int
+	sys    solvers.TangentSystem
+	obj    TangentObjectives
+	method solvers.Method
+	survey
+	heading
+	columns
 	ahead   map[int][]float64 // tangents of the times of steps of length zero
 	rates   slopes
 	rated   bool                  // rates are those of the run
 	algebra *matrices.Consistency // nil without algebraic equations
+	l       int
+	steps   int
 
-	l        int
-	instants []solvers.Instant
-	steps    int
+	d solvers.StepTangent
+	tangents
+	yp, dp   []float64      // right limits of a jump
+	group    group[float64] // tangents of its left limits
+	fd, psid []float64
+	r, w     []float64
+	stepField
+	k     []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
+	tells *telling  // nil to tell nobody
+	path  *path     // keeps the tangents met; nil to keep none
+}
+
+// tangents are those at the point that a walk has come to.
+type tangents struct {
+	td, yd, dd []float64 // time, state and discretes
+}
+
+// heading is the directions that a walk goes in.
+type heading struct {
+	pd  []float64 // [P·L]
+	dy0 []float64 // [N·L] added to the tangents of the initial values; nil for nothing
+}
+
+// aim makes them the p parameters from first on, one in each of l lanes.
+func (h *heading) aim(first, p, l int) {
+	clear(h.pd)
+	for j := 0; j < l && first+j < p; j++ {
+		h.pd[(first+j)*l+j] = 1
+	}
+}
+
+// columns are where a walk writes the derivatives in its directions.
+type columns struct {
+	res      *Result
+	stride   int
 	event    int // the first of res.Events that the walk has not passed
 	tellTime func(e EventTime, first int, td []float64)
+}
 
-	step  solvers.Step
-	dense solvers.Step // with stages of its own, to be interpolated
-	mark  solvers.Mark
-	pt    Point
-	d     solvers.StepTangent
+// write writes the derivatives psid of the objectives in the directions from first on.
+func (c *columns) write(first, directions int, z solvers.Size, psid []float64) {
+	l := len(psid) / max(len(c.res.Psi), 1)
+	for j := 0; j < l && first+j < directions; j++ {
+		for o := range c.res.Psi {
+			if x := psid[o*l+j]; first+j < z.P {
+				c.res.DP[o*c.stride+first+j] = x
+			} else {
+				c.res.DY0[o*z.N+first+j-z.P] = x
+			}
+		}
+	}
+}
 
-	pd         []float64 // [P·L]
-	dy0        []float64 // [N·L] added to the tangents of the initial values; nil for nothing
-	td, yd, dd []float64 // time, state and discretes at the present point
-	yp, dp     []float64 // right limits of a jump
-	yg, dg     []float64 // left limits of a group
-	y          []float64 // [N] the state at a reading
-	open       bool      // yg and dg are of the present group
-	fd, psid   []float64
-	r, w       []float64
-	field      solvers.TangentField // sys, within the limits of the present step
-	limited    limitedTangent
-	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
-	tells      *telling  // nil to tell nobody
-	path       *path     // keeps the tangents met; nil to keep none
+// time writes the derivatives td of the time of mark k, m, by those of p parameters from first on.
+func (c *columns) time(k int, m *solvers.Mark, first, p int, td []float64) {
+	if c.tellTime != nil {
+		if m.Happens() && first < p {
+			c.tellTime(eventTime(k, m), first, td)
+		}
+		return
+	}
+	list := c.res.Events
+	for ; c.event < len(list) && list[c.event].Mark < k; c.event++ {
+	}
+	if c.event == len(list) || list[c.event].Mark != k || list[c.event].DP == nil {
+		return
+	}
+	for j := 0; j < len(td) && first+j < p; j++ {
+		list[c.event].DP[first+j] = td[j]
+	}
+}
+
+// stepField is the system that tangents are pushed through, within the limits of the present step.
+type stepField struct {
+	field   solvers.TangentField
+	limited limitedTangent
 }
 
 func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
@@ -113,9 +164,9 @@ func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
 	f, m := wk.Objectives.Counts()
 	v := func(n int) []float64 { return make([]float64, n*l) }
 	w := &walk{
-		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
-		pd: v(z.P), td: v(1), yd: v(z.N), dd: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
-		fd: v(f), psid: v(m), r: v(1), w: v(1),
+		sys: wk.System, obj: wk.Objectives, method: wk.Method, survey: newSurvey(run, wk.System.Instants()), l: l,
+		heading: heading{pd: v(z.P)}, tangents: tangents{v(1), v(z.N), v(z.D)}, yp: v(z.N), dp: v(z.D),
+		group: group[float64]{y: v(z.N), d: v(z.D)}, fd: v(f), psid: v(m), r: v(1), w: v(1),
 	}
 	w.algebra = consistencyOf(wk.System, l)
 	w.d = solvers.StepTangent{H: v(1), T1: v(1), Y1: v(z.N), DQ: v(z.Q)}
@@ -184,35 +235,12 @@ func (w *walk) within(b limits, any bool) {
 
 // block walks in directions first … first+L-1: parameters and, after these, initial values.
 func (w *walk) block(ctx context.Context, first, directions int) error {
-	w.aim(first)
+	w.aim(first, w.run.Size().P, w.l)
 	if err := w.along(ctx, first); err != nil {
 		return err
 	}
-	w.write(first, directions)
+	w.write(first, directions, w.run.Size(), w.psid)
 	return nil
-}
-
-// aim makes w.pd the directions from first on.
-func (w *walk) aim(first int) {
-	z, l := w.run.Size(), w.l
-	clear(w.pd)
-	for j := 0; j < l && first+j < z.P; j++ {
-		w.pd[(first+j)*l+j] = 1
-	}
-}
-
-// write writes the derivatives in the directions from first on.
-func (w *walk) write(first, directions int) {
-	z, l := w.run.Size(), w.l
-	for j := 0; j < l && first+j < directions; j++ {
-		for o := range w.res.Psi {
-			if x := w.psid[o*l+j]; first+j < z.P {
-				w.res.DP[o*w.stride+first+j] = x
-			} else {
-				w.res.DY0[o*z.N+first+j-z.P] = x
-			}
-		}
-	}
 }
 
 // along walks the run with the tangents of parameters in w.pd and, from direction first on, those of initial values.
@@ -258,7 +286,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				return err
 			}
 			if w.mark.Inside {
-				r, read := innerReadingAt(&w.pt, &w.mark, w.instants, w.obj)
+				r, read := w.atInside(&w.mark, w.obj)
 				if !read {
 					continue
 				}
@@ -350,7 +378,7 @@ func (w *walk) through(i int, st *solvers.Step, e solvers.End, rate float64, ahe
 		in := &w.instants[e.Index]
 		switch {
 		case in.Fixed:
-		case st.H == 0 && !e.At.Has(solvers.EndHere):
+		case setBefore(e, st.H):
 			copy(d.H, ahead)
 		default:
 			w.instant(e, d.H)
@@ -371,7 +399,7 @@ func (w *walk) through(i int, st *solvers.Step, e solvers.End, rate float64, ahe
 	w.yd, d.Y1 = d.Y1, w.yd
 	addTo(w.fd[:len(d.DQ)], d.DQ)
 	if st.H > 0 {
-		w.open = false
+		w.group.open = false
 	}
 }
 
@@ -405,16 +433,12 @@ func (w *walk) predictTimes(i int) {
 // pushMark moves the tangents through mark k, w.mark; left is the mark whose left limits it reads.
 func (w *walk) pushMark(k, left, first int) {
 	m := &w.mark
-	read := w.pt.at(m, w.instants, w.obj)
+	read := w.at(m, w.obj)
 	switch m.Kind {
 	case solvers.MarkStart:
 		w.begin(m, first)
 	case solvers.MarkFire:
-		if !w.open {
-			w.open = true
-			copy(w.yg, w.yd)
-			copy(w.dg, w.dd)
-		}
+		w.group.enter(w.yd, w.dd)
 		w.sys.AffectPush(m.Firing, m.T, m.Ym, m.Dm, w.td, w.yd, w.dd, w.yp, w.dp)
 		if w.algebra != nil {
 			w.sys.Enter(m.Dp, m.Mp)
@@ -431,16 +455,16 @@ func (w *walk) pushMark(k, left, first int) {
 		if past, ok := w.sys.(PastPusher); ok {
 			past.Jumped(w.run.After(k), w.td)
 		}
-		w.time(k, first)
+		w.time(k, m, first, w.run.Size().P, w.td)
 		return
 	case solvers.MarkMode, solvers.MarkRemode:
 		w.enter(m)
 		w.pushConsistent(m, w.yd)
-		w.time(k, first)
+		w.time(k, m, first, w.run.Size().P, w.td)
 	}
 	yg, dg := w.yd, w.dd
 	if left >= 0 {
-		yg, dg = w.yg, w.dg
+		yg, dg = w.group.y, w.group.d
 	}
 	w.path.mark(k, w.td, yg, dg, w.yd, w.dd)
 	if !read {
@@ -457,7 +481,7 @@ func (w *walk) enter(m *solvers.Mark) {
 // begin sets the tangents of the initial time and values.
 func (w *walk) begin(m *solvers.Mark, first int) {
 	z, l := w.run.Size(), w.l
-	w.open = false
+	w.group.open = false
 	clear(w.dd)
 	w.enter(m)
 	w.sys.InstantPush(0, w.td)
@@ -478,26 +502,6 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 	w.predictTimes(-1)
 }
 
-// time writes the derivatives of the time of event mark k.
-func (w *walk) time(k, first int) {
-	if w.tellTime != nil {
-		if w.mark.Happens() && first < w.run.Size().P {
-			w.tellTime(eventTime(k, &w.mark), first, w.td)
-		}
-		return
-	}
-	list := w.res.Events
-	for ; w.event < len(list) && list[w.event].Mark < k; w.event++ {
-	}
-	if w.event == len(list) || list[w.event].Mark != k || list[w.event].DP == nil {
-		return
-	}
-	p := w.run.Size().P
-	for j := 0; j < w.l && first+j < p; j++ {
-		list[w.event].DP[first+j] = w.td[j]
-	}
-}
-
 // times writes the derivatives of the times of res.Events. rates are those of the roots of the run.
 func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	w.res, w.stride, w.rates = res, w.run.Size().P, rates
@@ -509,7 +513,7 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 		along = w.alongPlan
 	}
 	for first := 0; first < z.P; first += w.l {
-		w.aim(first)
+		w.aim(first, w.run.Size().P, w.l)
 		if err := along(ctx, first); err != nil {
 			return err
 		}
@@ -560,7 +564,7 @@ func (w *walk) alongPlan(ctx context.Context, first int) error {
 			switch w.mark.Kind {
 			case solvers.MarkStart, solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
 				w.enter(&w.mark)
-				w.time(mk, first)
+				w.time(mk, &w.mark, first, w.run.Size().P, w.td)
 			}
 		}
 	}

@@ -350,30 +350,11 @@ func (b *brancher) at(p *Place, h float64) (next *Place, s *Spectrum, steps int,
 
 // run follows the branch from the steady state y.
 func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
-	const (
-		most         = 5000 // places
-		least        = 1e-9 // the shortest step
-		bent, gently = 0.9, 0.995
-		soon         = 0.1 // of the range
-		few          = 4   // steps of Newton's method
-		longer       = 1.5
-	)
+	const most = 5000 // places
 	u := append(slices.Clone(y), b.o.From)
-	b.rescale(u)
-	start := make([]float64, b.n+1)
-	start[b.n] = math.Copysign(b.width, b.o.To-b.o.From)
-	v, err := b.tangent(u, start)
+	v, err := b.heading(u)
 	if err != nil {
 		return nil, err
-	}
-	if v != nil && v[b.n] != 0 { // a state that is small at the start is measured by how it changes
-		for i := range b.n {
-			b.far[i] = max(b.far[i], math.Abs(float64(soon*v[i]/v[b.n]*b.width)))
-		}
-		b.rescale(u)
-		if v, err = b.tangent(u, start); err != nil {
-			return nil, err
-		}
 	}
 	out := &Branch{}
 	if v == nil {
@@ -389,7 +370,7 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 	var ends asymptote
 	ends.since(b, out.Places)
 	longest := 2 / float64(b.o.Points)
-	h := longest / 8
+	pace := pace{h: longest / 8, longest: longest}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -398,38 +379,18 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 			out.End = TooLong
 			break
 		}
-		next, _, steps, err := b.at(p, h)
+		next, last, err := b.step(p, &pace)
 		if err != nil {
 			return nil, err
 		}
-		turn := 0.0
-		if next != nil {
-			turn = b.product(next.tangent, p.tangent) /
-				math.Sqrt(float64(b.product(next.tangent, next.tangent)*b.product(p.tangent, p.tangent)))
-		}
-		if next == nil || turn < bent {
-			if h /= 2; h < least {
+		if next == nil {
+			if !pace.halve() {
 				out.End = Lost
 				break
 			}
 			continue
 		}
-		lo, hi := min(b.o.From, b.o.To), max(b.o.From, b.o.To)
-		last := next.X < lo || next.X > hi || next.X == hi && hi != b.o.From || next.X == lo && lo != b.o.From
-		if last {
-			if next, err = b.atBound(p, next, math.Max(lo, math.Min(hi, next.X))); err != nil {
-				return nil, err
-			}
-			if next == nil {
-				if h /= 2; h < least {
-					out.End = Lost
-					break
-				}
-				continue
-			}
-			h = b.distance(p, next)
-		}
-		special, err := b.between(p, next, h)
+		special, err := b.between(p, next, pace.h)
 		if err != nil {
 			return nil, err
 		}
@@ -441,7 +402,7 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 		if last {
 			break
 		}
-		if len(out.Places) > 10 && b.distance(first, next) < float64(0.7*h) &&
+		if len(out.Places) > 10 && b.distance(first, next) < float64(0.7*pace.h) &&
 			b.product(first.tangent, next.tangent) > 0 {
 			out.End = Closed
 			out.Places = append(out.Places, *first)
@@ -453,14 +414,81 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 			next.tangent[i] /= length
 		}
 		p = next
-		if steps <= few && turn > gently {
-			h = min(float64(longer*h), longest)
-		} else if turn < gently {
-			h = float64(0.8 * h)
-		}
+		pace.adapt()
 	}
 	out.Steps = b.tries
 	return out, nil
+}
+
+// heading returns the direction in which the branch leaves its first place, u; nil for none.
+func (b *brancher) heading(u []float64) (v []float64, err error) {
+	const soon = 0.1 // of the range
+	b.rescale(u)
+	start := make([]float64, b.n+1)
+	start[b.n] = math.Copysign(b.width, b.o.To-b.o.From)
+	v, err = b.tangent(u, start)
+	if err != nil || v == nil || v[b.n] == 0 {
+		return v, err
+	}
+	for i := range b.n { // a state that is small at the start is measured by how it changes
+		b.far[i] = max(b.far[i], math.Abs(float64(soon*v[i]/v[b.n]*b.width)))
+	}
+	b.rescale(u)
+	return b.tangent(u, start)
+}
+
+// pace is the length of steps along a branch, and what the step before tells of the next.
+type pace struct {
+	h, longest float64
+	turn       float64 // cosine of the angle that the branch turned by
+	steps      int     // of Newton's method
+}
+
+// gently is the least cosine at which a branch turns little.
+const gently = 0.995
+
+// halve makes the next step half as long, and reports whether it is long enough.
+func (p *pace) halve() bool {
+	const least = 1e-9
+	p.h /= 2
+	return !(p.h < least)
+}
+
+// adapt chooses the length of the next step behind one that was taken.
+func (p *pace) adapt() {
+	const (
+		few    = 4 // steps of Newton's method
+		longer = 1.5
+	)
+	if p.steps <= few && p.turn > gently {
+		p.h = min(float64(longer*p.h), p.longest)
+	} else if p.turn < gently {
+		p.h = float64(0.8 * p.h)
+	}
+}
+
+// step goes from p to the next place, nil where that is too far. last tells that it is at an end of the range, to which
+// the step is cut.
+func (b *brancher) step(p *Place, by *pace) (next *Place, last bool, err error) {
+	const bent = 0.9
+	next, _, by.steps, err = b.at(p, by.h)
+	if err != nil || next == nil {
+		return nil, false, err
+	}
+	by.turn = b.product(next.tangent, p.tangent) /
+		math.Sqrt(float64(b.product(next.tangent, next.tangent)*b.product(p.tangent, p.tangent)))
+	if by.turn < bent {
+		return nil, false, nil
+	}
+	lo, hi := min(b.o.From, b.o.To), max(b.o.From, b.o.To)
+	if last = next.X < lo || next.X > hi || next.X == hi && hi != b.o.From || next.X == lo && lo != b.o.From; !last {
+		return next, false, nil
+	}
+	if next, err = b.atBound(p, next, math.Max(lo, math.Min(hi, next.X))); err != nil || next == nil {
+		return nil, false, err
+	}
+	by.h = b.distance(p, next)
+	return next, true, nil
 }
 
 // asymptote tells where a branch nears a line of one number. Along it states grow by a share with each step, whatever

@@ -198,66 +198,103 @@ func (b *Builder) simplifyElementwise(in *Instr) (Value, bool) {
 }
 
 func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
-	x, y := in.Args[0], in.Args[1]
-	nx, isNegX := b.of(Neg, x)
-	ny, isNegY := b.of(Neg, y)
-	cx, isCX := b.Uniform(x)
-	cy, isCY := b.Uniform(y)
-	negZero := func(c float64) bool { return c == 0 && math.Signbit(c) }
+	x, y := operandOf(b, in.Args[0]), operandOf(b, in.Args[1])
 	switch in.Op {
 	case Add:
-		switch {
-		case isCY && negZero(cy):
-			return b.same(in, x)
-		case isCX && negZero(cx):
-			return b.same(in, y)
-		case isNegY:
-			return become(in, Sub, x, ny)
-		case isNegX:
-			return become(in, Sub, y, nx)
-		}
+		return simplifySum(b, in, x, y)
 	case Sub:
-		switch {
-		case isCY && cy == 0 && !negZero(cy):
-			return b.same(in, x)
-		case isCX && negZero(cx) && b.fits(y, x):
-			return become(in, Neg, y)
-		case isNegY:
-			return become(in, Add, x, ny)
-		}
+		return simplifyDifference(b, in, x, y)
 	case Mul:
-		switch {
-		case isCY && cy == 1:
-			return b.same(in, x)
-		case isCX && cx == 1:
-			return b.same(in, y)
-		case isCY && cy == -1 && b.fits(x, y):
-			return become(in, Neg, x)
-		case isCX && cx == -1 && b.fits(y, x):
-			return become(in, Neg, y)
-		case x == y:
-			return become(in, Sqr, x)
-		case isNegX && isNegY:
-			in.Args = []Value{nx, ny}
-		case isNegX && isCY:
-			return become(in, Mul, nx, b.negated(y))
-		case isNegY && isCX:
-			return become(in, Mul, ny, b.negated(x))
-		}
+		return simplifyProduct(b, in, x, y)
 	case Div:
-		switch {
-		case isCY && cy == 1:
-			return b.same(in, x)
-		case isCY && cy == -1 && b.fits(x, y):
-			return become(in, Neg, x)
-		case isCX && cx == 1 && b.fits(y, x):
-			return become(in, Recip, y)
-		case isCY && powerOfTwo(cy):
-			inverse := Instr{Op: Const, Shape: b.Shape(y), Attr: Attr{Data: []float64{1 / cy}}, Span: in.Span}
-			return become(in, Mul, x, b.add(inverse))
-		case isNegX && isNegY:
-			in.Args = []Value{nx, ny}
-		}
+		return simplifyQuotient(b, in, x, y)
+	}
+	return 0, false
+}
+
+// operand is what is known of an argument.
+type operand struct {
+	v        Value
+	minus    Value // of which v is the negative, if negative
+	negative bool
+	c        float64 // that all elements of v are, if constant
+	constant bool
+}
+
+func operandOf(b *Builder, v Value) (o operand) {
+	o.v = v
+	o.minus, o.negative = b.of(Neg, v)
+	o.c, o.constant = b.Uniform(v)
+	return o
+}
+
+// is reports whether all elements are c; of zeros either counts.
+func (o *operand) is(c float64) bool { return o.constant && o.c == c }
+
+// isZero reports whether all elements are the zero of that sign.
+func (o *operand) isZero(negative bool) bool { return o.is(0) && math.Signbit(o.c) == negative }
+
+func simplifySum(b *Builder, in *Instr, x, y operand) (Value, bool) {
+	switch {
+	case y.isZero(true):
+		return b.same(in, x.v)
+	case x.isZero(true):
+		return b.same(in, y.v)
+	case y.negative:
+		return become(in, Sub, x.v, y.minus)
+	case x.negative:
+		return become(in, Sub, y.v, x.minus)
+	}
+	return 0, false
+}
+
+func simplifyDifference(b *Builder, in *Instr, x, y operand) (Value, bool) {
+	switch {
+	case y.isZero(false):
+		return b.same(in, x.v)
+	case x.isZero(true) && b.fits(y.v, x.v):
+		return become(in, Neg, y.v)
+	case y.negative:
+		return become(in, Add, x.v, y.minus)
+	}
+	return 0, false
+}
+
+func simplifyProduct(b *Builder, in *Instr, x, y operand) (Value, bool) {
+	switch {
+	case y.is(1):
+		return b.same(in, x.v)
+	case x.is(1):
+		return b.same(in, y.v)
+	case y.is(-1) && b.fits(x.v, y.v):
+		return become(in, Neg, x.v)
+	case x.is(-1) && b.fits(y.v, x.v):
+		return become(in, Neg, y.v)
+	case x.v == y.v:
+		return become(in, Sqr, x.v)
+	case x.negative && y.negative:
+		in.Args = []Value{x.minus, y.minus}
+	case x.negative && y.constant:
+		return become(in, Mul, x.minus, b.negated(y.v))
+	case y.negative && x.constant:
+		return become(in, Mul, y.minus, b.negated(x.v))
+	}
+	return 0, false
+}
+
+func simplifyQuotient(b *Builder, in *Instr, x, y operand) (Value, bool) {
+	switch {
+	case y.is(1):
+		return b.same(in, x.v)
+	case y.is(-1) && b.fits(x.v, y.v):
+		return become(in, Neg, x.v)
+	case x.is(1) && b.fits(y.v, x.v):
+		return become(in, Recip, y.v)
+	case y.constant && powerOfTwo(y.c):
+		inverse := Instr{Op: Const, Shape: b.Shape(y.v), Attr: Attr{Data: []float64{1 / y.c}}, Span: in.Span}
+		return become(in, Mul, x.v, b.add(inverse))
+	case x.negative && y.negative:
+		in.Args = []Value{x.minus, y.minus}
 	}
 	return 0, false
 }

@@ -66,9 +66,8 @@ func (c *compiler) fileRegister() int {
 
 // emit allots registers, group by group, and writes the steps.
 func (c *compiler) emit() {
-	last := c.lastUse()
-	direct := c.directOutputs()
-	parts := c.directParts(direct)
+	e := &emission{compiler: c, last: c.lastUse(), direct: c.directOutputs(), local: make([]bool, len(c.fold))}
+	e.parts = c.directParts(e.direct)
 	c.joining = map[int][]int{}
 	for i, o := range c.t.Outputs {
 		if _, ok := c.joins(i); ok {
@@ -76,83 +75,24 @@ func (c *compiler) emit() {
 			c.joining[r] = append(c.joining[r], i)
 		}
 	}
-	var file allotter
 	for v := range c.where {
 		if c.needed[v] && !c.fold[v] && c.where[v].root == v {
 			c.register(v)
 		}
 	}
-	local := make([]bool, len(c.fold)) // by value: nothing outside the loop at hand reads it
-	var begin []int                    // the first step of each part
+	var begin []int // the first step of each part
 	for g := range c.groups {
-		gr := &c.groups[g]
-		for len(begin) < len(c.ends) && c.end(gr.values[0]) > c.ends[len(begin)] {
+		for len(begin) < len(c.ends) && c.end(c.groups[g].values[0]) > c.ends[len(begin)] {
 			c.flush()
 			begin = append(begin, len(c.p.steps))
-			file = allotter{end: file.end} // parts give no places to each other
+			e.file = allotter{end: e.file.end} // parts give no places to each other
 		}
-		for _, v := range gr.values {
-			if gr.loop && last[v] == g && !gr.functions {
-				local[v] = true
-			}
-		}
-		if gr.native {
-			c.handOver(g, local, last)
-			c.keepInRegisters(gr, local)
-		}
-		for pos, v := range gr.values {
-			if local[v] || gr.functions {
-				continue
-			}
-			if o, ok := direct[v]; ok {
-				at := c.p.outputs[o].place
-				c.reg[v], c.base[v] = at.Vector, at.Offset
-				continue
-			}
-			if at, ok := parts[v]; ok {
-				c.reg[v], c.base[v] = at.reg, at.off
-				continue
-			}
-			if gr.loop && !gr.native {
-				if r, ok := c.dying(gr, pos, v, last, g); ok {
-					c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
-					last[r] = -2 // its place is taken over
-					continue
-				}
-			}
-			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
-		}
-		if gr.functions {
-			c.emitFunctions(gr, direct, &file)
-		} else if gr.native {
-			c.emitNative(gr, local)
-		} else if len(gr.dots) > 0 {
-			c.emitDots(gr, local, direct, &file)
-		} else if gr.loop {
-			c.emitLoop(gr, local)
-		} else {
-			c.emitStep(gr.values[0])
-		}
-		// Values that were read for the last time give their places back, and so do those that
-		// nobody reads.
-		for _, list := range [2][]int{gr.values, gr.dots} {
-			for _, v := range list {
-				for _, r := range append(c.reads(v), v) {
-					if c.fold[r] && !local[r] && last[r] == g && c.reg[r] >= 0 && c.p.regs[c.reg[r]].kind == heap {
-						file.give(c.p.regs[c.reg[r]].at, c.size(r))
-						last[r] = -2
-					}
-				}
-			}
-		}
-		for _, v := range gr.values {
-			local[v] = false
-		}
+		e.group(g)
 	}
-	c.p.heap = file.end
+	c.p.heap = e.file.end
 	c.shareParts(begin)
 	for i, o := range c.t.Outputs {
-		if d, ok := direct[c.where[o.Value].root]; ok && d == i {
+		if d, ok := e.direct[c.where[o.Value].root]; ok && d == i {
 			continue
 		}
 		if _, ok := c.joins(i); !ok {
@@ -160,6 +100,87 @@ func (c *compiler) emit() {
 		}
 	}
 	c.flush()
+}
+
+// emission is what is known of values while the steps of groups are emitted, one group after the other.
+type emission struct {
+	*compiler
+	last   []int         // see lastUse
+	direct map[int]int   // see directOutputs
+	parts  map[int]dense // see directParts
+	local  []bool        // by value: nothing outside the loop at hand reads it
+	file   allotter
+}
+
+// group emits group g.
+func (e *emission) group(g int) {
+	gr := &e.groups[g]
+	for _, v := range gr.values {
+		if gr.loop && e.last[v] == g && !gr.functions {
+			e.local[v] = true
+		}
+	}
+	if gr.native {
+		e.handOver(g, e.local, e.last)
+		e.keepInRegisters(gr, e.local)
+	}
+	for pos, v := range gr.values {
+		if !e.local[v] && !gr.functions {
+			e.place(g, pos, v)
+		}
+	}
+	switch {
+	case gr.functions:
+		e.emitFunctions(gr, e.direct, &e.file)
+	case gr.native:
+		e.emitNative(gr, e.local)
+	case len(gr.dots) > 0:
+		e.emitDots(gr, e.local, e.direct, &e.file)
+	case gr.loop:
+		e.emitLoop(gr, e.local)
+	default:
+		e.emitStep(gr.values[0])
+	}
+	e.release(g)
+	for _, v := range gr.values {
+		e.local[v] = false
+	}
+}
+
+// place gives value v, the one at pos in group g, a place.
+func (e *emission) place(g, pos, v int) {
+	if o, ok := e.direct[v]; ok {
+		at := e.p.outputs[o].place
+		e.reg[v], e.base[v] = at.Vector, at.Offset
+		return
+	}
+	if at, ok := e.parts[v]; ok {
+		e.reg[v], e.base[v] = at.reg, at.off
+		return
+	}
+	if gr := &e.groups[g]; gr.loop && !gr.native {
+		if r, ok := e.dying(gr, pos, v, e.last, g); ok {
+			e.reg[v] = e.newRegister(register{kind: heap, at: e.p.regs[e.reg[r]].at, size: e.size(v)})
+			e.last[r] = -2 // its place is taken over
+			return
+		}
+	}
+	e.reg[v] = e.newRegister(register{kind: heap, at: e.file.take(e.size(v)), size: e.size(v)})
+}
+
+// release gives back the places of values that group g was the last to read, and those of values that nobody reads.
+func (e *emission) release(g int) {
+	gr := &e.groups[g]
+	for _, list := range [2][]int{gr.values, gr.dots} {
+		for _, v := range list {
+			for _, r := range append(e.reads(v), v) {
+				if e.fold[r] && !e.local[r] && e.last[r] == g && e.reg[r] >= 0 && e.p.regs[e.reg[r]].kind == heap {
+					e.file.give(e.p.regs[e.reg[r]].at, e.size(r))
+					e.last[r] = -2
+				}
+			}
+		}
+	}
 }
 
 // directOutputs returns, by root, the output that the root is as it stands.

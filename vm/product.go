@@ -247,14 +247,7 @@ func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 			name += " wide"
 		}
 	case c.packed >= 0:
-		name = "matvec lanes"
-		if c.lanes == 4 || c.lanes == 8 {
-			name += "/" + strconv.Itoa(c.lanes)
-		}
-		if simd.Wide() && c.lanes > 4 {
-			name += " wide"
-		}
-		if c.lanes < 4 || c.lanes > 16 || c.lanes > 4 && c.lanes < 8 || c.lanes > 8 && (!simd.Wide() || c.lanes == 16) {
+		if name = lanesKernel(c.lanes); name == "" {
 			return nil, false
 		}
 		r.C = kernel.Stride(c.lanes)
@@ -276,6 +269,21 @@ func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 	}
 	ok := r.Handle(name)
 	return []kernel.Record{r}, ok
+}
+
+// lanesKernel returns the kernel of a product with a vector of so many lanes, "" for none.
+func lanesKernel(lanes int) string {
+	if lanes < 4 || lanes > 16 || lanes > 4 && lanes < 8 || lanes > 8 && (!simd.Wide() || lanes == 16) {
+		return ""
+	}
+	name := "matvec lanes"
+	if lanes == 4 || lanes == 8 {
+		name += "/" + strconv.Itoa(lanes)
+	}
+	if simd.Wide() && lanes > 4 {
+		name += " wide"
+	}
+	return name
 }
 
 func (c *matmulStep) fast(m *Machine, d, a, b []float64) {

@@ -29,11 +29,12 @@ type Part struct {
 
 	present                 bool
 	before, between, behind string
-	key                     string // of a list in dumps: (key nodes…); "" for the nodes alone
-	word                    string // what dumps have for what is written before
-	undumped, last          bool   // in dumps: not there, or behind the other parts
-	dotted                  bool   // names may be of a component: c.V
-	slot, gap               int    // of a cell that begins with what is written before; slot 0 for none
+	key                     string    // of a list in dumps: (key nodes…); "" for the nodes alone
+	word                    string    // what dumps have for what is written before
+	undumped, last          bool      // in dumps: not there, or behind the other parts
+	dotted                  bool      // names may be of a component: c.V
+	loop                    *[]Binder // that the part is; else nil
+	slot, gap               int       // of a cell that begins with what is written before; slot 0 for none
 }
 
 // Parts returns what an item is made of, in the order of the text. Absent parts are not among them.
@@ -45,6 +46,28 @@ func Parts(item Item) []Part {
 		}
 	}
 	return list
+}
+
+// Own returns what an item has for itself: the name that it is called, or the item that it is about, by; nil where it
+// has none, or an assignment gives it. And its loop, nil for an item that cannot have one.
+func Own(item Item) (name *Ident, loop *[]Binder) {
+	assigns := false
+	for _, p := range item.form().parts {
+		if loop == nil {
+			loop = p.loop
+		}
+		for _, n := range p.Nodes {
+			switch n := n.(type) {
+			case *LValue:
+				assigns = true
+			case *Ident:
+				if name == nil && !assigns {
+					name = n
+				}
+			}
+		}
+	}
+	return name, loop
 }
 
 // as makes the part a list of its own in dumps.
@@ -119,8 +142,9 @@ func idents(before string, list []Ident) Part {
 }
 
 // loop is `for i in lo:hi, …`.
-func loop(list []Binder) Part {
-	p := Part{present: len(list) > 0, before: " for ", between: ", ", key: "for"}
+func loop(of *[]Binder) Part {
+	list := *of
+	p := Part{loop: of, present: len(list) > 0, before: " for ", between: ", ", key: "for"}
 	for i := range list {
 		p.Nodes = append(p.Nodes, &list[i])
 	}

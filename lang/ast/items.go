@@ -83,7 +83,7 @@ func (*Use) Keyword() string { return "use" }
 func (n *Use) form() form {
 	return form{head: "use", gives: indexed("component", n.Target, nil), parts: []Part{
 		piece("use ", &n.Component), piece(" as ", n.Target), only(len(n.List) > 0, braces(" ", "  ", n.List)),
-		loop(n.For), only(n.Data, says(" with data", "data")),
+		loop(&n.For), only(n.Data, says(" with data", "data")),
 	}}
 }
 
@@ -184,7 +184,7 @@ func (n *Let) form() form {
 	word := n.Keyword()
 	return form{
 		head: word, class: word, doc: &n.Doc, gives: indexed(word, n.Target, n.Value),
-		parts: assignment(word+" ", n.Target, n.Unit, " = ", n.Value, n.For),
+		parts: assignment(word+" ", n.Target, n.Unit, " = ", n.Value, &n.For),
 	}
 }
 
@@ -257,7 +257,7 @@ func (n *Event) form() form {
 		says("event ", ""), piece("", n.Name).end(" "),
 		expr("when ", n.When).as("when"), expr("at ", n.Times...).as("at"),
 		expr("every ", n.Every).as("every"), expr(" from ", n.From).as("from"), expr(" to ", n.To).as("to"),
-		expr(" count ", n.Count).as("count"), loop(n.For), expr(" priority ", n.Priority).as("priority"),
+		expr(" count ", n.Count).as("count"), loop(&n.For), expr(" priority ", n.Priority).as("priority"),
 		only(n.Once, says(" once", "once")), only(n.Start, says(" at start", "start")),
 		several("", "", n.Options), body(" ", n.Body),
 	}}
@@ -402,7 +402,7 @@ func (*Objective) Keyword() string { return "objective" }
 func (n *Objective) form() form {
 	return form{
 		head: "objective", class: "objective", doc: &n.Doc, gives: indexed("objective", n.Target, n.Value),
-		parts: assignment("objective ", n.Target, n.Unit, " = ", n.Value, n.For),
+		parts: assignment("objective ", n.Target, n.Unit, " = ", n.Value, &n.For),
 	}
 }
 
@@ -420,7 +420,7 @@ func (*Constraint) Keyword() string { return "constraint" }
 func (n *Constraint) form() form {
 	return form{
 		head: "constraint", class: "constraint", doc: &n.Doc, gives: named("constraint", n.Name, nil),
-		parts: []Part{piece("constraint ", &n.Name), expr(": ", n.Cond).cell(1, 0), loop(n.For)},
+		parts: []Part{piece("constraint ", &n.Name), expr(": ", n.Cond).cell(1, 0), loop(&n.For)},
 	}
 }
 
@@ -490,7 +490,7 @@ type AlgEq struct {
 func (*AlgEq) Keyword() string { return "alg equation" }
 
 func (n *AlgEq) form() form {
-	return form{head: "0=", parts: []Part{expr("0 = ", n.Value), loop(n.For)}}
+	return form{head: "0=", parts: []Part{expr("0 = ", n.Value), loop(&n.For)}}
 }
 
 // Mass is `mass(x) = M` or, as a Past, `past x = e`.
@@ -534,7 +534,7 @@ func (n *Equation) form() form {
 	if n.Add {
 		sign = "+="
 	}
-	parts := assignment("", n.Target, nil, " "+sign+" ", n.Value, n.For)
+	parts := assignment("", n.Target, nil, " "+sign+" ", n.Value, &n.For)
 	parts[0] = parts[0].end("'")
 	return form{
 		head: "'" + sign, class: "'", doc: &n.Doc, gives: indexed("equation", n.Target, n.Value), parts: parts,
@@ -557,7 +557,7 @@ func (*Bad) form() form {
 }
 
 // assignment is the parts of `word target : unit = value for …`.
-func assignment(word string, target *LValue, unit *Unit, sign string, value Expr, binders []Binder) []Part {
+func assignment(word string, target *LValue, unit *Unit, sign string, value Expr, binders *[]Binder) []Part {
 	return []Part{
 		piece(word, target), piece(" : ", unit).cell(unitSlot, 1), expr(sign, value).cell(valueSlot, 1), loop(binders),
 	}
@@ -662,7 +662,7 @@ func (n *Affect) form() form {
 		return form{parts: []Part{piece("", n.Let)}}
 	}
 	sign := n.Op.String()
-	return form{head: sign, parts: assignment("", n.Target, nil, " "+sign+" ", n.Value, n.For)}
+	return form{head: sign, parts: assignment("", n.Target, nil, " "+sign+" ", n.Value, &n.For)}
 }
 
 // Specie is `2 A` on a side of a reaction.

@@ -95,42 +95,23 @@ func (u *used) copies(c *copier, item ast.Item) []ast.Item {
 			At: it.At, Var: u.variable(c, it.Var), Linear: it.Linear, Grid: copied(c, it.Grid),
 		}}
 	case *ast.Let:
-		twin := copied(c, it)
+		twin := own(u, c, it)
 		twin.Output = false
-		twin.For = u.binders(twin.For)
 		return []ast.Item{twin}
 	case *ast.Fn:
-		return []ast.Item{copied(c, it)}
-	case *ast.Event:
-		twin := copied(c, it)
-		if it.Name != nil {
-			name := u.id(*it.Name)
-			twin.Name = &name
-		}
-		twin.For = u.binders(twin.For)
-		return []ast.Item{twin}
+		return []ast.Item{copied(c, it)} // calls of it have its name as well
 	case *ast.Reaction:
 		if several {
 			return u.reactions(c, it)
 		}
-		twin := copied(c, it)
-		twin.Name = u.id(it.Name)
-		return []ast.Item{twin}
-	case *ast.Equation:
-		twin := copied(c, it)
-		twin.For = u.binders(twin.For)
-		return []ast.Item{twin}
-	case *ast.AlgEq:
-		twin := copied(c, it)
-		twin.For = u.binders(twin.For)
-		return []ast.Item{twin}
+		return []ast.Item{own(u, c, it)}
 	case *ast.Mass:
 		if several {
 			return refuse(map[bool]string{false: "a mass matrix", true: "a past"}[it.Past])
 		}
-		twin := copied(c, it)
-		twin.Name = u.id(it.Name)
-		return []ast.Item{twin}
+		return []ast.Item{own(u, c, it)}
+	case *ast.Event, *ast.Equation, *ast.AlgEq:
+		return []ast.Item{own(u, c, item)}
 	case *ast.Equilibrate:
 		u.list.Errorf(CodeComponent, it.Span, "a component cannot equilibrate: the model that uses it does").
 			Relate(u.item.Span, "used here")
@@ -144,6 +125,19 @@ func (u *used) copies(c *copier, item ast.Item) []ast.Item {
 		return []ast.Item{it}
 	}
 	return nil
+}
+
+// own returns a copy of an item as one of the model: under its name there, for all copies of the component.
+func own[T ast.Item](u *used, c *copier, item T) T {
+	twin := copied(c, item)
+	name, loop := ast.Own(twin)
+	if name != nil {
+		*name = u.id(*name)
+	}
+	if loop != nil {
+		*loop = u.binders(*loop)
+	}
+	return twin
 }
 
 // maxEach is how many copies of asserts there can be.
@@ -480,30 +474,21 @@ func (u *used) reactions(c *copier, it *ast.Reaction) []ast.Item {
 
 // measured is a table, an observation or an experiment of a component whose data are asked for.
 func (u *used) measured(c *copier, item ast.Item) ast.Item {
-	switch it := copied(c, item).(type) {
-	case *ast.Data:
-		it.Name = u.id(it.Name)
-		return it
-	case *ast.Doses:
-		it.Table = u.id(it.Table)
-		return it
-	case *ast.Observe:
-		it.Name = u.id(it.Name)
-		return it
-	case *ast.Experiment:
-		it.Name = u.id(it.Name)
-		rename := func(name *ast.Ident) *ast.Ident {
-			if name == nil || u.inner.names[name.Name] == nil {
-				return name
-			}
-			twin := u.id(*name)
-			return &twin
-		}
-		it.From = rename(it.From)
-		for _, x := range it.Items {
-			x.Use, x.Name = rename(x.Use), rename(x.Name)
-		}
-		return it
+	twin := own(u, c, item)
+	it, is := twin.(*ast.Experiment)
+	if !is {
+		return twin
 	}
-	return nil
+	rename := func(name *ast.Ident) *ast.Ident {
+		if name == nil || u.inner.names[name.Name] == nil {
+			return name
+		}
+		twin := u.id(*name)
+		return &twin
+	}
+	it.From = rename(it.From)
+	for _, x := range it.Items {
+		x.Use, x.Name = rename(x.Use), rename(x.Name)
+	}
+	return it
 }

@@ -70,6 +70,12 @@ func Seal[E Expr](e E) E {
 // NewBase returns what a new node has, before Seal.
 func NewBase(t types.Type, s source.Span) Base { return Base{T: t, S: s} }
 
+// usesOf is what a reference to a symbol uses, by its kind.
+var usesOf = [...]Uses{
+	TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, AlgSymbol: UsesState,
+	DiscreteSymbol: UsesDiscrete,
+}
+
 func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	f := &facts{size: 1}
 	add := func(x Expr, bound ...*Index) {
@@ -88,16 +94,7 @@ func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	switch e := e.(type) {
 	case *Const:
 	case *Ref:
-		switch e.Sym.Kind {
-		case TimeSymbol:
-			f.uses = UsesTime
-		case ParamSymbol:
-			f.uses = UsesParam
-		case StateSymbol, AlgSymbol:
-			f.uses = UsesState
-		case DiscreteSymbol:
-			f.uses = UsesDiscrete
-		}
+		f.uses = usesOf[e.Sym.Kind]
 	case *LoopVar:
 		f.free = []*Index{e.Index}
 	case *Call:

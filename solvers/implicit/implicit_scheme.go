@@ -81,6 +81,29 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.seen[i] = r.Add(i, tableau.Centred(x.Beta[i])) || r.seen[i]
 	}
 	r.info.DenseDegree = r.Degree()
+	r.look()
+	blockOf := r.divide(x)
+	for i, row := range r.a {
+		if !r.plain[i] && slices.Equal(row.Row, r.b.Row) && slices.Equal(row.C, r.b.C) {
+			r.closes = true
+		}
+	}
+	for range n { // what a row needs is needed as it is itself
+		for i, row := range x.A {
+			for j, v := range row {
+				if v.Sign() != 0 {
+					r.live[j] = r.live[j] || r.live[i]
+					r.seen[j] = r.seen[j] || r.seen[i]
+				}
+			}
+		}
+	}
+	r.transpose(x, blockOf)
+	return r
+}
+
+// look notes the nodes that can be looked at for what happens within a step, and the stages that the solution reads.
+func (r *implicitScheme) look() {
 	// A stage may lie beyond the step. Nobody looks there for what happens within it.
 	for _, c := range r.c {
 		if c >= 0 && c <= 1 && !slices.Contains(r.info.Nodes, c) {
@@ -94,12 +117,17 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 			r.info.Weighted = append(r.info.Weighted, r.c[i])
 		}
 	}
+}
+
+// divide makes the blocks of stages that are solved together, and returns for each stage where its block ends.
+func (r *implicitScheme) divide(x *Figures) (blockOf []int) {
+	n := r.rows
 	part := func(row []*big.Rat, from, to int) stages.Form {
 		only := zeros(n)
 		copy(only[from:to], row[from:to])
 		return stages.Sparse(tableau.RoundAll(only))
 	}
-	blockOf := make([]int, n)
+	blockOf = make([]int, n)
 	for _, at := range x.blocks {
 		b := implicitBlock{from: at[0], to: at[1], explicit: x.A[at[0]][at[0]].Sign() == 0 && at[1] == at[0]+1}
 		b.end = x.end && b.to == n
@@ -121,21 +149,12 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.blocks = append(r.blocks, b)
 	}
 	blockOf[0], r.plain[0] = 1, true
-	for i, row := range r.a {
-		if !r.plain[i] && slices.Equal(row.Row, r.b.Row) && slices.Equal(row.C, r.b.C) {
-			r.closes = true
-		}
-	}
-	for range n { // what a row needs is needed as it is itself
-		for i, row := range x.A {
-			for j, v := range row {
-				if v.Sign() != 0 {
-					r.live[j] = r.live[j] || r.live[i]
-					r.seen[j] = r.seen[j] || r.seen[i]
-				}
-			}
-		}
-	}
+	return blockOf
+}
+
+// transpose makes the columns of the table.
+func (r *implicitScheme) transpose(x *Figures, blockOf []int) {
+	n := r.rows
 	r.at, r.after = make([]stages.Form, n), make([]stages.Form, n)
 	for j := range n {
 		all, after := zeros(1+n), zeros(1+n)
@@ -149,5 +168,4 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.at[j], r.after[j] = stages.Sparse(tableau.RoundAll(all)), stages.Sparse(tableau.RoundAll(after))
 		r.sum.Row, r.sum.C = append(r.sum.Row, 1+j), append(r.sum.C, 1)
 	}
-	return r
 }

@@ -535,32 +535,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	}
 	t1 := m.cotangent("t1", nil, nil)
 	t0 := t1
-	acc, before := map[string]tape.Value{}, map[string]tape.Value{}
-	moves, perLane := false, tape.PerLane(pull)
-	timeBar := tapec.Time.Name().Bar().String()
-	var factors []tape.Output
-	for _, o := range pull.Outputs {
-		switch {
-		case factor(o.Name):
-			factors = append(factors, o)
-		case o.Name == timeBar:
-			moves = true
-		case tapec.MustName(o.Name).Role != tapec.State:
-			sums = append(sums, o.Name)
-			acc[o.Name] = m.cotangent(o.Name, pull.Shape(o.Value), nil)
-			before[o.Name] = acc[o.Name]
-		}
-	}
-	own := len(sums)
-	if m.curl != nil {
-		for _, o := range m.curl.Outputs {
-			if o.Name != timeBar && tapec.MustName(o.Name).Role != tapec.State && acc[o.Name] == 0 {
-				sums = append(sums, o.Name)
-				acc[o.Name] = m.cotangent(o.Name, m.curl.Shape(o.Value), nil)
-				before[o.Name] = acc[o.Name]
-			}
-		}
-	}
+	g := m.gather(pull, m.curl, factor)
 	h, length := m.h, t1
 	var nodes []tape.Value
 	if m.moving {
@@ -610,41 +585,99 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		}
 		got := m.at(pull, m.form.Nodes[i], m.stage(i, y0, k), bar)
 		yb[i] = m.ofStates(got, lone)
-		move := m.zero
-		if moves {
-			move = got[timeBar]
-		}
-		move = lone(move)
+		move := lone(m.moved(got))
 		t0 = m.b.Add(t0, move)
 		if c := m.form.Nodes[i]; m.moving && c != 0 {
 			length = m.b.Op3(tape.FMA, m.b.Scalar(c), move, length)
 		}
-		for _, name := range sums[:own] {
-			acc[name] = m.b.Add(acc[name], lone(got[name]))
-		}
-		for _, o := range factors {
-			m.notes = append(m.notes, note{i, o.Name, got[o.Name], perLane[o.Value]})
-		}
+		g.add(m.b, got, lone)
+		m.note(i, got, g)
 	}
-	y0b := map[string]tape.Value{}
-	for _, r := range m.rows {
-		if r.state != "" {
-			y0b[r.name] = m.sum(total, m.b.Scalar(1), y1[r.name], func(j int) tape.Value {
-				return yb[j-1][r.name]
-			})
-			if sown != nil {
-				y0b[r.name] = m.b.Add(y0b[r.name], sown.y0[r.name])
-			}
-		}
-	}
+	y0b := m.start(total, y1, sown, func(j int, name string) tape.Value { return yb[j-1][name] })
 	if m.members {
-		t0 = m.masked(y0b, y1, t0, t1, acc, before)
+		t0 = m.masked(y0b, y1, t0, t1, g)
 	}
-	m.ended(y0b, t0, sums, acc)
+	m.ended(y0b, t0, g)
 	if m.moving {
 		m.output(tapec.Cotangent, "h", length, 1, nil)
 	}
-	return m.b.Tape(), sums
+	return m.b.Tape(), g.names
+}
+
+// gathered is what a transpose adds to: accumulators of cotangents, of neither states nor times. Besides it has the
+// factors that a transpose notes.
+type gathered struct {
+	names   []string // of accumulators
+	acc     map[string]tape.Value
+	before  map[string]tape.Value // as they were
+	factors []tape.Output
+	perLane []bool // by value, of factors
+}
+
+// gather makes inputs for the accumulators that the outputs of pull are added to, and those of curl if there is any.
+func (m *stepMaker) gather(pull, curl *tape.Tape, factor func(output string) bool) *gathered {
+	g := &gathered{acc: map[string]tape.Value{}, before: map[string]tape.Value{}, perLane: tape.PerLane(pull)}
+	for _, from := range []*tape.Tape{pull, curl} {
+		if from == nil {
+			continue
+		}
+		for _, o := range from.Outputs {
+			switch {
+			case from == pull && factor(o.Name):
+				g.factors = append(g.factors, o)
+			case o.Name == timeBar() || tapec.MustName(o.Name).Role == tapec.State:
+			case g.acc[o.Name] == 0:
+				g.names = append(g.names, o.Name)
+				g.acc[o.Name] = m.cotangent(o.Name, from.Shape(o.Value), nil)
+				g.before[o.Name] = g.acc[o.Name]
+			}
+		}
+	}
+	return g
+}
+
+// add adds what a transpose has got, each by way of each.
+func (g *gathered) add(b *tape.Builder, got map[string]tape.Value, each func(tape.Value) tape.Value) {
+	for _, name := range g.names {
+		if v, ok := got[name]; ok {
+			g.acc[name] = b.Add(g.acc[name], each(v))
+		}
+	}
+}
+
+// timeBar is the name of the cotangent of time.
+func timeBar() string { return tapec.Time.Name().Bar().String() }
+
+// moved returns the cotangent of time in what a transpose has got, zero where there is none.
+func (m *stepMaker) moved(got map[string]tape.Value) tape.Value {
+	if v, ok := got[timeBar()]; ok {
+		return v
+	}
+	return m.zero
+}
+
+// note keeps the factors in what a transpose has got for a stage.
+func (m *stepMaker) note(stage int, got map[string]tape.Value, g *gathered) {
+	for _, o := range g.factors {
+		m.notes = append(m.notes, note{stage, o.Name, got[o.Name], g.perLane[o.Value]})
+	}
+}
+
+// start returns the cotangents of the start of the step: those y1 of its end, the terms total, and what is sown there.
+func (m *stepMaker) start(
+	total solvers.Terms, y1 map[string]tape.Value, sown *seeds, of func(j int, name string) tape.Value,
+) map[string]tape.Value {
+	y0 := map[string]tape.Value{}
+	for _, r := range m.rows {
+		if r.state == "" {
+			continue
+		}
+		y0[r.name] = m.sum(total, m.b.Scalar(1), y1[r.name], func(j int) tape.Value { return of(j, r.name) })
+		if sown != nil {
+			y0[r.name] = m.b.Add(y0[r.name], sown.y0[r.name])
+		}
+	}
+	return y0
 }
 
 // seeds adds the inputs for seeds.
@@ -686,27 +719,27 @@ func (m *stepMaker) inner(x, y tape.Value, shape tape.Shape, sum tape.Value) tap
 // masked has a lane without a step keep what it has: the cotangents of the state, of time, which is returned, and the
 // accumulators.
 func (m *stepMaker) masked(
-	y0, y1 map[string]tape.Value, t0, t1 tape.Value, acc, before map[string]tape.Value,
+	y0, y1 map[string]tape.Value, t0, t1 tape.Value, g *gathered,
 ) tape.Value {
 	for name, v := range y0 {
 		y0[name] = m.b.Select(m.mask, v, y1[name])
 	}
-	for name, v := range acc {
-		acc[name] = m.b.Select(m.mask, v, before[name])
+	for name, v := range g.acc {
+		g.acc[name] = m.b.Select(m.mask, v, g.before[name])
 	}
 	return m.b.Select(m.mask, t0, t1)
 }
 
 // ended adds the outputs of a transpose: the cotangents of Y0 and T0, the accumulators and the notes.
-func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string, acc map[string]tape.Value) {
+func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, g *gathered) {
 	for _, r := range m.rows {
 		if r.state != "" {
 			m.output(tapec.Cotangent, "y0."+r.name, y0[r.name], r.Len, m.stateHome(&r))
 		}
 	}
 	m.output(tapec.Cotangent, "t0", t0, 1, nil)
-	for _, name := range sums {
-		m.output(tapec.Cotangent, name, acc[name], m.b.Shape(acc[name]).Size(), nil)
+	for _, name := range g.names {
+		m.output(tapec.Cotangent, name, g.acc[name], m.b.Shape(g.acc[name]).Size(), nil)
 	}
 	for _, f := range m.notes {
 		name, size := f.made(), m.b.Shape(f.value).Size()

@@ -402,41 +402,14 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	}
 	t1 := m.cotangent("t1", nil, nil)
 	t0 := t1
-	acc, before := map[string]tape.Value{}, map[string]tape.Value{}
-	timeBar := tapec.Time.Name().Bar().String()
+	g := m.gather(pull, curl, factor)
 	var sown *seeds
-	perLane := tape.PerLane(pull)
-	var factors []tape.Output
-	for _, from := range []*tape.Tape{pull, curl} {
-		if from == nil {
-			continue
-		}
-		for _, o := range from.Outputs {
-			switch {
-			case from == pull && factor(o.Name):
-				factors = append(factors, o)
-			case o.Name == timeBar || tapec.MustName(o.Name).Role == tapec.State:
-			case acc[o.Name] == 0:
-				sums = append(sums, o.Name)
-				acc[o.Name] = m.cotangent(o.Name, from.Shape(o.Value), nil)
-				before[o.Name] = acc[o.Name]
-			}
-		}
-	}
 	// pulled returns what from makes of cotangents, and adds it to the time and to the accumulators.
 	pulled := func(from *tape.Tape, i int, y, bar map[string]tape.Value) (got, states map[string]tape.Value) {
 		got = m.at(from, m.form.Nodes[i], y, bar)
 		states = m.ofStates(got, func(v tape.Value) tape.Value { return v })
-		if tau, ok := got[timeBar]; ok {
-			t0 = m.b.Add(t0, tau)
-		} else {
-			t0 = m.b.Add(t0, m.zero)
-		}
-		for _, name := range sums {
-			if v, ok := got[name]; ok {
-				acc[name] = m.b.Add(acc[name], v)
-			}
-		}
+		t0 = m.b.Add(t0, m.moved(got))
+		g.add(m.b, got, func(v tape.Value) tape.Value { return v })
 		return got, states
 	}
 	if m.sown != nil {
@@ -500,21 +473,9 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 		}
 		var got map[string]tape.Value
 		got, yb[i] = pulled(pull, i, m.stage(i, y0, k), bar)
-		for _, o := range factors {
-			m.notes = append(m.notes, note{i, o.Name, got[o.Name], perLane[o.Value]})
-		}
+		m.note(i, got, g)
 	}
-	y0b := map[string]tape.Value{}
-	for _, r := range m.rows {
-		if r.state != "" {
-			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], func(j int) tape.Value {
-				return yb[j][r.name]
-			})
-			if sown != nil {
-				y0b[r.name] = m.b.Add(y0b[r.name], sown.y0[r.name])
-			}
-		}
-	}
+	y0b := m.start(m.a.Sum, y1, sown, func(j int, name string) tape.Value { return yb[j][name] })
 	if curl != nil {
 		_, more := pulled(curl, 0, m.stage(0, y0, k), m.products(k, v))
 		for name, x := range more {
@@ -523,10 +484,10 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	}
 	if m.lanes != nil {
 		m.mask = m.served()
-		t0 = m.masked(y0b, y1, t0, t1, acc, before)
+		t0 = m.masked(y0b, y1, t0, t1, g)
 	}
-	m.ended(y0b, t0, sums, acc)
-	return m.b.Tape(), sums
+	m.ended(y0b, t0, g)
+	return m.b.Tape(), g.names
 }
 
 // tangents returns the tape of the tangent of a step of several runs, as movedMaker.moved has its outputs. push and

@@ -855,37 +855,17 @@ func (w *texWriter) texCall(e *model.Call) tex {
 		return tex{base.in(texAtom) + "^{" + arg(1).text + "}", texPower}
 	case "pick":
 		if place, is := e.Args[1].(*model.Call); is && place.Fn == stdlib.Interval {
-			if place.Control != "" {
-				return tex{texName(place.Control) + "(" + w.expr(place.Args[0]).text + ")", texAtom}
-			}
-			return tex{fmt.Sprintf("\\operatorname{previous}\\left(%s;\\ %s;\\ %s\\right)", w.expr(place.Args[1]).text,
-				arg(0).text, w.expr(place.Args[0]).text), texAtom}
+			return w.texPick(place, e.Args[0])
 		}
 	case "*":
-		a, b := arg(0), arg(1)
-		minus := ""
-		if strings.HasPrefix(a.text, "-") && a.bind == texSum && isNegative(e.Args[0]) { // (-a) b is -a b
-			minus, a = "-", tex{a.text[1:], texProduct}
-		}
-		left, right := a.in(texProduct), b.in(texProduct)
-		sign := "\\, "
-		if len(e.Args[0].Type().Shape) > 0 && len(e.Args[1].Type().Shape) > 0 {
-			sign = " \\odot "
-		} else if right[0] >= '0' && right[0] <= '9' {
-			sign = " \\cdot "
-		}
-		if minus != "" {
-			return tex{minus + left + sign + right, texSum}
-		}
-		return tex{left + sign + right, texProduct}
+		return w.texProduct(e)
 	}
 	if o, is := texOperators[name]; is {
 		right := o.bind + 1
 		if name == "+" || name == "and" || name == "or" {
 			right = o.bind
 		}
-		b := arg(1)
-		text := b.in(right)
+		text := arg(1).in(right)
 		if strings.HasPrefix(text, "-") {
 			text = "\\left(" + text + "\\right)"
 		}
@@ -903,6 +883,35 @@ func (w *texWriter) texCall(e *model.Call) tex {
 		args = append(args, arg(k).text)
 	}
 	return tex{"\\operatorname{" + name + "}\\left(" + strings.Join(args, ", ") + "\\right)", texAtom}
+}
+
+// texPick writes the value that of has in the interval at place: a control, or what was observed last.
+func (w *texWriter) texPick(place *model.Call, of model.Expr) tex {
+	if place.Control != "" {
+		return tex{texName(place.Control) + "(" + w.expr(place.Args[0]).text + ")", texAtom}
+	}
+	return tex{fmt.Sprintf("\\operatorname{previous}\\left(%s;\\ %s;\\ %s\\right)", w.expr(place.Args[1]).text,
+		w.expr(of).text, w.expr(place.Args[0]).text), texAtom}
+}
+
+// texProduct writes a product.
+func (w *texWriter) texProduct(e *model.Call) tex {
+	a, b := w.expr(e.Args[0]), w.expr(e.Args[1])
+	minus := ""
+	if strings.HasPrefix(a.text, "-") && a.bind == texSum && isNegative(e.Args[0]) { // (-a) b is -a b
+		minus, a = "-", tex{a.text[1:], texProduct}
+	}
+	left, right := a.in(texProduct), b.in(texProduct)
+	sign := "\\, "
+	if len(e.Args[0].Type().Shape) > 0 && len(e.Args[1].Type().Shape) > 0 {
+		sign = " \\odot "
+	} else if right[0] >= '0' && right[0] <= '9' {
+		sign = " \\cdot "
+	}
+	if minus != "" {
+		return tex{minus + left + sign + right, texSum}
+	}
+	return tex{left + sign + right, texProduct}
 }
 
 func isZero(e model.Expr) bool {

@@ -78,7 +78,7 @@ func (m *fastPart) polynomial(e *element, in scope, whole bool) (p polynomial, o
 	name := e.name.Local
 	switch {
 	case name == "cn":
-		v, err := m.numeral(e)
+		v, err := numeral(e)
 		by, wrong := strconv.ParseFloat(v.text, 64)
 		switch {
 		case err != nil || wrong != nil:

@@ -194,24 +194,32 @@ var written = []string{
 // functions.
 type scope map[string]expr
 
+// formula translates what is within an expression of MathML.
+type formula struct {
+	m  *Model
+	in scope
+}
+
+func (f formula) expression(e *element) (expr, error) { return f.m.expression(e, f.in) }
+
 // expression translates one of MathML.
 func (m *Model) expression(e *element, in scope) (expr, error) {
-	v, err := m.translated(e, in)
+	v, err := formula{m, in}.translated(e)
 	if err == nil && len(v.text) > maxLength {
 		err = fail(e.place, "the expression is too long when its functions and conditions are written out")
 	}
 	return v, err
 }
 
-func (m *Model) translated(e *element, in scope) (expr, error) {
+func (f formula) translated(e *element) (expr, error) {
 	switch e.name.Local {
 	case "cn":
-		return m.numeral(e)
+		return numeral(e)
 	case "ci":
-		if v, ok := in[e.text]; ok {
+		if v, ok := f.in[e.text]; ok {
 			return v, nil
 		}
-		if s := m.symbols[e.text]; s != nil {
+		if s := f.m.symbols[e.text]; s != nil {
 			return atom(s.name, false), nil
 		}
 		return expr{}, fail(e.place, "nothing has the id %q", e.text)
@@ -219,7 +227,7 @@ func (m *Model) translated(e *element, in scope) (expr, error) {
 		url := e.attr("definitionURL")
 		switch url[strings.LastIndexByte(url, '/')+1:] {
 		case "time":
-			return atom(m.clock, false), nil
+			return atom(f.m.clock, false), nil
 		case "avogadro":
 			return atom("6.02214179e23", false), nil
 		}
@@ -238,21 +246,21 @@ func (m *Model) translated(e *element, in scope) (expr, error) {
 	case "notanumber":
 		return atom("nan", false), nil
 	case "piecewise":
-		return m.piecewise(e, in)
+		return f.piecewise(e)
 	case "semantics":
 		if len(e.children) > 0 {
-			return m.expression(e.children[0], in)
+			return f.expression(e.children[0])
 		}
 	case "apply":
 		if len(e.children) > 0 {
-			return m.apply(e, in)
+			return f.apply(e)
 		}
 	}
 	return expr{}, fail(e.place, "odes has nothing like <%s>", e.name.Local)
 }
 
 // numeral translates a number, which may have two parts with <sep/> between them.
-func (m *Model) numeral(e *element) (expr, error) {
+func numeral(e *element) (expr, error) {
 	parts := strings.Fields(e.text)
 	switch kind := e.attr("type"); {
 	case kind == "e-notation" && len(parts) == 2:
@@ -268,7 +276,7 @@ func (m *Model) numeral(e *element) (expr, error) {
 	return literal(e.text, e)
 }
 
-func (m *Model) piecewise(e *element, in scope) (expr, error) {
+func (f formula) piecewise(e *element) (expr, error) {
 	result := atom("nan", false) // where no condition holds
 	truth := true
 	type piece struct{ value, when expr }
@@ -277,7 +285,7 @@ func (m *Model) piecewise(e *element, in scope) (expr, error) {
 		if len(c.children) == 0 {
 			return expr{}, fail(c.place, "<%s> is empty", c.name.Local)
 		}
-		value, err := m.expression(c.children[0], in)
+		value, err := f.expression(c.children[0])
 		if err != nil {
 			return value, err
 		}
@@ -288,7 +296,7 @@ func (m *Model) piecewise(e *element, in scope) (expr, error) {
 		if len(c.children) < 2 {
 			return expr{}, fail(c.place, "a piece has a value and a condition")
 		}
-		when, err := m.expression(c.children[1], in)
+		when, err := f.expression(c.children[1])
 		if err != nil {
 			return when, err
 		}
@@ -305,14 +313,14 @@ func (m *Model) piecewise(e *element, in scope) (expr, error) {
 }
 
 // apply translates the application of an operator or a function.
-func (m *Model) apply(e *element, in scope) (expr, error) {
+func (f formula) apply(e *element) (expr, error) {
 	op, operands := e.children[0], e.children[1:]
 	name := op.name.Local
 	if name == "apply" && len(operands) == 0 { // some programs write one too many
-		return m.expression(op, in)
+		return f.expression(op)
 	}
 	if name == "csymbol" {
-		return m.applied(op, operands, in)
+		return f.applied(op, operands)
 	}
 	var base *expr // of a root or a logarithm
 	var args []expr
@@ -324,7 +332,7 @@ func (m *Model) apply(e *element, in scope) (expr, error) {
 			}
 			of = o.children[0]
 		}
-		a, err := m.expression(of, in)
+		a, err := f.expression(of)
 		if err != nil {
 			return a, err
 		}
@@ -336,7 +344,7 @@ func (m *Model) apply(e *element, in scope) (expr, error) {
 		args = append(args, a)
 	}
 	if name == "ci" {
-		return m.called(op, args)
+		return f.called(op, args)
 	}
 	n, ok := arity[name]
 	if !ok {
@@ -425,52 +433,80 @@ func logic(name string, args []expr) (expr, bool) {
 	return expr{}, false
 }
 
+// operations are what is a number and is more than a function of the same arguments. Base is that of a root or a
+// logarithm, or nil.
+var operations = map[string]func(args []expr, base *expr) expr{
+	"plus": func(args []expr, _ *expr) expr {
+		if len(args) == 0 {
+			return zero
+		}
+		return add(args...)
+	},
+	"times": func(args []expr, _ *expr) expr {
+		switch len(args) {
+		case 0:
+			return one
+		case 1:
+			return args[0]
+		}
+		return mul(args...)
+	},
+	"minus": func(args []expr, _ *expr) expr {
+		if len(args) == 1 {
+			return neg(args[0])
+		}
+		return sub(args[0], args[1])
+	},
+	"divide": func(args []expr, _ *expr) expr { return div(args[0], args[1]) },
+	"power": func(args []expr, _ *expr) expr {
+		if args[0].text == "exp(1)" {
+			return call("exp", args[1])
+		}
+		return power(args[0], args[1])
+	},
+	"root": func(args []expr, base *expr) expr {
+		switch {
+		case base == nil || base.text == "2":
+			return call("sqrt", args[0])
+		case base.text == "3":
+			return call("cbrt", args[0])
+		}
+		return power(args[0], div(one, *base))
+	},
+	"log": func(args []expr, base *expr) expr {
+		if base == nil || base.text == "10" {
+			return call("log10", args[0])
+		}
+		return div(call("log", args[0]), call("log", *base))
+	},
+	"rem": func(args []expr, _ *expr) expr {
+		return sub(args[0], mul(args[1], call("trunc", div(args[0], args[1]))))
+	},
+	"quotient": func(args []expr, _ *expr) expr { return call("trunc", div(args[0], args[1])) },
+	"factorial": func(args []expr, _ *expr) expr {
+		return call("exp", call("lgamma", add(args[0], one)))
+	},
+	"min": func(args []expr, _ *expr) expr { return pairwise("min", args) },
+	"max": func(args []expr, _ *expr) expr { return pairwise("max", args) },
+}
+
+var one, zero = atom("1", false), atom("0", false)
+
+// pairwise calls a function of two arguments with the first two, then with what that is and the next.
+func pairwise(name string, args []expr) expr {
+	v := args[0]
+	for _, a := range args[1:] {
+		v = call(name, v, a)
+	}
+	return v
+}
+
 // arithmetic is what is a number. Base is that of a root or a logarithm, or nil.
 func arithmetic(name string, args []expr, base *expr) (expr, bool) {
-	one, zero := atom("1", false), atom("0", false)
+	if f := operations[name]; f != nil {
+		return f(args, base), true
+	}
 	switch {
-	case name == "plus" && len(args) == 0:
-		return zero, true
-	case name == "times" && len(args) == 0:
-		return one, true
-	case name == "plus":
-		return add(args...), true
-	case name == "times" && len(args) == 1:
-		return args[0], true
-	case name == "times":
-		return mul(args...), true
-	case name == "minus" && len(args) == 1:
-		return neg(args[0]), true
-	case name == "minus":
-		return sub(args[0], args[1]), true
-	case name == "divide":
-		return div(args[0], args[1]), true
-	case name == "power" && args[0].text == "exp(1)":
-		return call("exp", args[1]), true
-	case name == "power":
-		return power(args[0], args[1]), true
-	case name == "root" && (base == nil || base.text == "2"):
-		return call("sqrt", args[0]), true
-	case name == "root" && base.text == "3":
-		return call("cbrt", args[0]), true
-	case name == "root":
-		return power(args[0], div(one, *base)), true
-	case name == "log" && (base == nil || base.text == "10"):
-		return call("log10", args[0]), true
-	case name == "log":
-		return div(call("log", args[0]), call("log", *base)), true
-	case name == "rem":
-		return sub(args[0], mul(args[1], call("trunc", div(args[0], args[1])))), true
-	case name == "quotient":
-		return call("trunc", div(args[0], args[1])), true
-	case name == "factorial":
-		return call("exp", call("lgamma", add(args[0], one))), true
-	case name == "min" || name == "max":
-		v := args[0]
-		for _, a := range args[1:] {
-			v = call(name, v, a)
-		}
-		return v, true
 	case functions[name] != "":
 		return call(functions[name], args...), true
 	case inverses[name] != "":
@@ -482,12 +518,12 @@ func arithmetic(name string, args []expr, base *expr) (expr, bool) {
 }
 
 // applied translates a function that is a csymbol.
-func (m *Model) applied(op *element, operands []*element, in scope) (expr, error) {
+func (f formula) applied(op *element, operands []*element) (expr, error) {
 	url := op.attr("definitionURL")
 	if name, own := strings.CutPrefix(url, ownFunction); own {
 		var args []expr
 		for _, o := range operands {
-			a, err := m.expression(o, in)
+			a, err := f.expression(o)
 			if err != nil {
 				return a, err
 			}
@@ -500,34 +536,34 @@ func (m *Model) applied(op *element, operands []*element, in scope) (expr, error
 		if len(operands) != 1 || operands[0].name.Local != "ci" {
 			return expr{}, fail(op.place, "rateOf has one argument, an id")
 		}
-		return m.rateOf(operands[0], in)
+		return f.m.rateOf(operands[0], f.in)
 	case "delay":
-		return latePart{m}.delay(op, operands, in)
+		return latePart{f.m}.delay(op, operands, f.in)
 	}
 	return expr{}, fail(op.place, "odes has nothing like %s", url)
 }
 
 // called translates the call of a function of the model.
-func (m *Model) called(op *element, args []expr) (expr, error) {
-	f := m.functions[op.text]
+func (f formula) called(op *element, args []expr) (expr, error) {
+	to := f.m.functions[op.text]
 	switch {
-	case f == nil:
+	case to == nil:
 		return expr{}, fail(op.place, "there is no function %q", op.text)
-	case len(args) != len(f.args):
-		return expr{}, fail(op.place, "%s has %d arguments, and is called with %d", op.text, len(f.args), len(args))
-	case f.kept:
-		return call(f.name, args...), nil
-	case f.open:
+	case len(args) != len(to.args):
+		return expr{}, fail(op.place, "%s has %d arguments, and is called with %d", op.text, len(to.args), len(args))
+	case to.kept:
+		return call(to.name, args...), nil
+	case to.open:
 		return expr{}, fail(op.place, "the function %s calls itself", op.text)
-	case m.calls == maxCalls:
+	case f.m.calls == maxCalls:
 		return expr{}, fail(op.place, "functions that are written out are called more than %d times", maxCalls)
 	}
-	m.calls++
-	f.open = true
-	defer func() { f.open = false }()
+	f.m.calls++
+	to.open = true
+	defer func() { to.open = false }()
 	inner := scope{}
-	for i, a := range f.args {
+	for i, a := range to.args {
 		inner[a] = args[i]
 	}
-	return m.expression(f.body, inner)
+	return f.m.expression(to.body, inner)
 }

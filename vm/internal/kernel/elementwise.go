@@ -83,6 +83,18 @@ func Map1(op tape.Op, n int, d, a []float64) {
 // Map2 sets d[i] = op(a[i], b[i]). The slice d may be a or b.
 func Map2(op tape.Op, d, a, b []float64) {
 	a, b = a[:len(d)], b[:len(d)]
+	if arithmetic(op, d, a, b) || function(op, d, a, b) || logic(op, d, a, b) {
+		return
+	}
+	f := op.Row().Real2
+	for i, x := range a {
+		d[i] = f(x, b[i])
+	}
+}
+
+// arithmetic is Map2 of the four operations, and reports whether op is one.
+func arithmetic(op tape.Op, d, a, b []float64) bool {
+	a, b = a[:len(d)], b[:len(d)] // no element needs a check
 	switch op {
 	case tape.Add:
 		for i, x := range a {
@@ -100,6 +112,16 @@ func Map2(op tape.Op, d, a, b []float64) {
 		for i, x := range a {
 			d[i] = x / b[i]
 		}
+	default:
+		return false
+	}
+	return true
+}
+
+// function is Map2 of functions, and reports whether op is one.
+func function(op tape.Op, d, a, b []float64) bool {
+	a, b = a[:len(d)], b[:len(d)] // no element needs a check
+	switch op {
 	case tape.Pow:
 		for i, x := range a {
 			d[i] = elem.Pow(x, b[i])
@@ -124,6 +146,20 @@ func Map2(op tape.Op, d, a, b []float64) {
 		for i, x := range a {
 			d[i] = elem.Max(x, b[i])
 		}
+	case tape.ZeroMul:
+		for i, x := range a {
+			d[i] = elem.ZeroMul(x, b[i])
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// logic is Map2 of comparisons and of what connects them, and reports whether op is one.
+func logic(op tape.Op, d, a, b []float64) bool {
+	a, b = a[:len(d)], b[:len(d)] // no element needs a check
+	switch op {
 	case tape.Less:
 		for i, x := range a {
 			d[i] = elem.Less(x, b[i])
@@ -148,16 +184,10 @@ func Map2(op tape.Op, d, a, b []float64) {
 		for i, x := range a {
 			d[i] = elem.Or(x, b[i])
 		}
-	case tape.ZeroMul:
-		for i, x := range a {
-			d[i] = elem.ZeroMul(x, b[i])
-		}
 	default:
-		f := op.Row().Real2
-		for i, x := range a {
-			d[i] = f(x, b[i])
-		}
+		return false
 	}
+	return true
 }
 
 // Map3 sets d[i] = op(a[i], b[i], c[i]). The slice d may be any of the operands.
