@@ -128,7 +128,7 @@ func TestIntegralsTooMany(t *testing.T) {
 	}
 	text := strings.Replace(integrated, "EFFECT", "e", 1)
 	_, err := Run(t.Context(), parsed(t, text+"sample { method = smc  draws = 100000 }"), Options{})
-	if !errors.Is(err, ErrIntegrals) || !strings.Contains(err.Error(), "--sample.draws=20833") {
+	if !errors.Is(err, ErrIntegrals) || !strings.Contains(err.Error(), "--sample.draws=10416") {
 		t.Errorf("populations began: %v", err)
 	}
 }

@@ -124,7 +124,7 @@ var ErrIntegrals = errors.New("method = smc asks for too many integrals over ran
 
 // Numbers of that: runs for each particle, and integrals that take an hour or so.
 const (
-	particleRuns  = 30
+	particleRuns  = 60
 	mostIntegrals = 5e6
 )
 
