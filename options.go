@@ -81,9 +81,9 @@ func (o Options) WithoutIntegrals() Options {
 	return o
 }
 
-// ForDraws returns o for runs of a posterior. Draws are right for any slopes, and do not change with errors of a density
-// that are small beside 1: integrals over random effects are as accurate as that asks for, and the default of rtol is
-// that of models without random effects.
+// ForDraws returns o for runs of a posterior. Draws are right for any slopes, and do not change with errors of a
+// density that are small beside 1: integrals over random effects are as accurate as that asks for, and the default of
+// rtol is that of models without random effects.
 func (o Options) ForDraws() Options {
 	o.draws = true
 	return o

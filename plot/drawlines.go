@@ -512,6 +512,13 @@ func (l *Lines) bandInk(c canvas, b Band) color.Color {
 	return ink
 }
 
+// swatch fills a rectangle like band i, as dark as the picture is there.
+func (l *Lines) swatch(c canvas, i int, at vg.Rectangle) {
+	for range 1 + l.behind(i) {
+		c.FillPolygon(l.bandInk(c, l.Bands[i]), rectangle(at))
+	}
+}
+
 // behind is how many bands of the same curve lie behind all of band i, and show through it.
 func (l *Lines) behind(i int) (n int) {
 	b := &l.Bands[i]
@@ -609,12 +616,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 			continue
 		}
 		entry(fmt.Sprintf("b%d", i), b.Name, sample, func(x0, x1, y vg.Length) {
-			for range 1 + l.behind(i) { // as dark as the picture is there
-				c.FillPolygon(l.bandInk(c, b), rectangle(vg.Rectangle{
-					Min: vg.Point{X: x0, Y: y - 4},
-					Max: vg.Point{X: x1, Y: y + 4},
-				}))
-			}
+			l.swatch(c, i, vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}})
 		})
 	}
 	names, _ := markNames(l.Marks)

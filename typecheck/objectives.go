@@ -250,11 +250,6 @@ func (c *checker) notes() {
 			used[name] = true
 		}
 	}
-	for _, d := range c.model.Priors {
-		for _, name := range d.Of { // a prior of another param follows from it
-			used[name] = true
-		}
-	}
 	for _, p := range c.model.Params {
 		if !used[p.Name] {
 			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)

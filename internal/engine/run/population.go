@@ -43,7 +43,7 @@ type anchor struct {
 // Anchor lets searches for the modes of subjects, in the runs to come, begin where those of the last run would move to:
 // what is computed stays a function of the params, and costs less near these. Where such a search has trouble, it
 // begins anew from zero. Anchor(false) ends that. Subjects with several modes, and runs without derivatives, have none.
-func (r *Runner) Anchor(on bool) {
+func Anchor(r *Runner, on bool) {
 	l := r.people
 	if l == nil {
 		return
@@ -52,7 +52,7 @@ func (r *Runner) Anchor(on bool) {
 	if !on || r.byInitial {
 		return
 	}
-	a := &anchor{variables: r.variables, at: r.values()}
+	a := &anchor{variables: r.variables, at: valuesOf(r.Run, r.variables, r.columns)}
 	for _, q := range l.subjects {
 		to := q.result
 		if to != nil && to.Modes > 1 {
@@ -63,9 +63,7 @@ func (r *Runner) Anchor(on bool) {
 	l.anchor = a
 }
 
-// values are those of the params by which a Runner differentiates, at the places of its columns.
-func (r *Runner) values() []float64 { return valuesOf(r.Run, r.variables, r.columns) }
-
+// valuesOf are those of the params by which a Runner differentiates, at the places of its columns.
 func valuesOf(r *Run, of []result.Variable, columns int) []float64 {
 	x := make([]float64, columns)
 	for _, v := range of {
@@ -661,7 +659,7 @@ func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int)
 	if r.byInitial {
 		return nil, noneOfPopulations(r.model, "a second derivative by an initial value")
 	}
-	base := r.values()
+	base := valuesOf(r.Run, r.variables, c)
 	var gradients [][]float64
 	for _, q := range r.people.subjects {
 		if q.result == nil {

@@ -139,7 +139,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.affordable(); err != nil {
+	if err := affordable(p); err != nil {
 		return nil, err
 	}
 	r := &Result{Status: "ok", Settings: p.settings, K: nan}
@@ -148,7 +148,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err := method.seek(p, ctx, r); err != nil {
 		return nil, err
 	}
-	p.settleAnchor(r.Modes)
+	settleAnchor(p, r.Modes)
 	if p.settings.Random == "draw" {
 		if err := p.addEffects(ctx, r); err != nil {
 			return nil, err

@@ -264,7 +264,7 @@ func (p *problem) warn(r *Result) {
 
 // settleAnchor has runs of a population begin their searches for the modes of subjects near those at the mode of most
 // mass.
-func (p *problem) settleAnchor(modes []Mode) {
+func settleAnchor(p *problem, modes []Mode) {
 	if p.anchor = nil; len(modes) > 0 && integrates(p) {
 		p.anchor = modes[0].q
 	}

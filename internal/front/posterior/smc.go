@@ -129,7 +129,7 @@ const (
 )
 
 // affordable refuses populations whose integrals over random effects would never end.
-func (p *problem) affordable() error {
+func affordable(p *problem) error {
 	s := &p.settings
 	if s.Method != "smc" || !integrates(p) {
 		return nil
@@ -165,7 +165,7 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 	}
 	if r.heavy() > known {
 		first := all
-		p.settleAnchor(r.Modes)
+		settleAnchor(p, r.Modes)
 		if all, _, err = p.temper(ctx, r); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ type crowd struct {
 
 // ready sets what a problem knows behind its searches.
 func (of *crowd) ready(p *problem) error {
-	p.settleAnchor(known(&p.settings, of.Modes).Modes)
+	settleAnchor(p, known(&p.settings, of.Modes).Modes)
 	return nil
 }
 
