@@ -55,6 +55,7 @@ type Options struct {
 
 	only      derivatives // are computed, whatever the settings ask for
 	integrals bool        // see WithoutIntegrals
+	draws     bool        // see ForDraws
 }
 
 // derivatives says up to which order derivatives are computed, with no other runs that check them.
@@ -77,6 +78,14 @@ func (o Options) GradientOnly() Options {
 // WithoutIntegrals returns o for runs whose integrals over random effects are compared elsewhere.
 func (o Options) WithoutIntegrals() Options {
 	o.integrals = true
+	return o
+}
+
+// ForDraws returns o for runs of a posterior. Draws are right for any slopes, and do not change with errors of a
+// density that are small beside 1: integrals over random effects are as accurate as that asks for, and the default of
+// rtol is that of models without random effects.
+func (o Options) ForDraws() Options {
+	o.draws = true
 	return o
 }
 
@@ -188,6 +197,7 @@ func (m *Model) setup(opts Options) run.Setup {
 	s := run.Setup{
 		Sides: true, Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
 		EventLog: opts.EventLog, Progress: opts.Progress, Integrals: opts.integrals,
+		Draws: opts.draws,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)
 	for _, x := range m.engine.Experiments {
@@ -208,7 +218,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if err := simd.Err(); err != nil {
 		l.Errorf(CodeSetting, source.Span{}, "%v", err)
 	}
-	choice := settings.Choice{Solver: opts.Solver, Sens: opts.Sens, Fit: opts.Fit}
+	choice := settings.Choice{Solver: opts.Solver, Sens: opts.Sens, Fit: opts.Fit, Draws: opts.draws}
 	for _, o := range opts.Settings {
 		choice.Overrides = append(choice.Overrides, settings.Override(o))
 	}

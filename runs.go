@@ -100,6 +100,11 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 // of the gradients of subjects: an estimate that costs nothing.
 func (r *Runner) CrossProducts(on bool) { r.engine.CrossProducts(on) }
 
+// Anchor lets searches for the modes of random effects, in the runs to come, begin where those of the last run would
+// move to with the params, which costs less near these; Anchor(false) ends that. Other modes are not looked for then,
+// unless a search has trouble.
+func (r *Runner) Anchor(on bool) { run.Anchor(r.engine, on) }
+
 // Warm lets searches for steady states in the runs to come begin at what the run before found, unless the settings say
 // steady_start = own; Warm(false) ends that. What they find is stable, but need not be the state that a run from the
 // initial values leads to: a run without Warm at the same values tells. Runs with Warm belong to one search, which

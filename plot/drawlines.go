@@ -512,6 +512,28 @@ func (l *Lines) bandInk(c canvas, b Band) color.Color {
 	return ink
 }
 
+// swatch fills a rectangle like band i, as dark as the picture is there.
+func (l *Lines) swatch(c canvas, i int, at vg.Rectangle) {
+	for range 1 + l.behind(i) {
+		c.FillPolygon(l.bandInk(c, l.Bands[i]), rectangle(at))
+	}
+}
+
+// behind is how many bands of the same curve lie behind all of band i, and show through it.
+func (l *Lines) behind(i int) (n int) {
+	b := &l.Bands[i]
+	for _, o := range l.Bands[:i] {
+		around := o.Curve == b.Curve && slices.Equal(o.X, b.X)
+		for k := 0; around && k < len(b.X); k++ {
+			around = !(o.Lo[k] > b.Lo[k] || o.Hi[k] < b.Hi[k])
+		}
+		if around {
+			n++
+		}
+	}
+	return n
+}
+
 func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
 	fill := l.bandInk(c, b)
 	var lower, upper []vg.Point
@@ -594,10 +616,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 			continue
 		}
 		entry(fmt.Sprintf("b%d", i), b.Name, sample, func(x0, x1, y vg.Length) {
-			c.FillPolygon(l.bandInk(c, b), rectangle(vg.Rectangle{
-				Min: vg.Point{X: x0, Y: y - 4},
-				Max: vg.Point{X: x1, Y: y + 4},
-			}))
+			l.swatch(c, i, vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}})
 		})
 	}
 	names, _ := markNames(l.Marks)

@@ -438,3 +438,17 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestBandBehind: a band that lies within another one shows it, in the legend too.
+func TestBandBehind(t *testing.T) {
+	x := []float64{0, 1, 2}
+	band := func(curve int, lo, hi float64) Band {
+		return Band{Name: "b", Curve: curve, X: x, Lo: []float64{lo, lo, lo}, Hi: []float64{hi, hi, hi}}
+	}
+	l := &Lines{Bands: []Band{band(1, 0, 4), band(1, 1, 3), band(2, 1, 3), band(1, 2, 5), band(1, 2, 3)}}
+	for i, want := range []int{0, 1, 0, 0, 3} {
+		if got := l.behind(i); got != want {
+			t.Errorf("%d bands behind band %d, not %d", got, i, want)
+		}
+	}
+}

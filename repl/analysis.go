@@ -156,6 +156,7 @@ func cutFlags(a *analysis.Row, rest string) (behind string, values analysis.Valu
 		if word == "" || !given {
 			continue
 		}
+		text = strings.TrimSpace(strings.TrimPrefix(text, "=")) // as on the command line
 		n, wrong := strconv.ParseUint(text, 10, 63)
 		switch {
 		case f.Kind == analysis.Whole && (wrong != nil || n < 1):

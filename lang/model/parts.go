@@ -179,6 +179,11 @@ func (m *Model) Reads(used map[string]bool) {
 			}
 		}
 	}
+	for _, d := range m.Priors {
+		for _, name := range d.Of { // the prior of another param follows from it
+			used[name] = true
+		}
+	}
 	for _, o := range m.Objectives {
 		roots = append(roots, o.Value)
 	}

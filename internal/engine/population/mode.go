@@ -12,6 +12,7 @@ const (
 	mostSteps   = 60
 	longestStep = 3    // in units of the prior
 	converged   = 1e-9 // Newton's decrement: the distance from the mode in units of the posterior
+	roughly     = 1e-4 // where values need not be exact
 	inNoise     = 1e-5 // below it, errors of the integration may decide
 	accepted    = 1e-4
 	nearby      = 0.3
@@ -31,7 +32,7 @@ type found struct {
 func (q *problem) mode() (*Result, error) {
 	if q.method.Near != nil {
 		at, err := q.search(q.method.Near, nil)
-		if err == nil && !at.troubled && at.decrement <= inNoise {
+		if err == nil && !at.troubled && at.decrement <= q.enough(inNoise) {
 			q.found = []*found{at}
 			return q.resultAt(at, 1), nil
 		}
@@ -82,6 +83,14 @@ func (q *problem) mode() (*Result, error) {
 			"hundred times as wide as that of the random effects, or more"
 	}
 	return out, nil
+}
+
+// enough is at which decrement a search may end: at that which is asked for, or earlier where values may be rough.
+func (q *problem) enough(decrement float64) float64 {
+	if q.method.Rough {
+		return max(decrement, roughly)
+	}
+	return decrement
 }
 
 // resultAt returns what is known of a mode, where so many were met.
@@ -193,7 +202,7 @@ func (q *problem) search(eta []float64, known *found) (*found, error) {
 		if now.decrement < best.decrement {
 			best = now
 		}
-		if now.decrement <= converged {
+		if now.decrement <= q.enough(converged) {
 			break
 		}
 		if known != nil && known.decrement <= accepted && now.decrement < nearby && q.same(known, now) {

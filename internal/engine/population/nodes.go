@@ -119,7 +119,7 @@ func (q *problem) slopesOfNodes(out *Result, v []float64, list []node, at []*Con
 // turning makes the total derivative of the Hessian at the mode by params, in the basis of the columns of v: [m][m][p].
 func (q *problem) turning(out *Result, v []float64) error {
 	m, p, w := q.m, q.p, q.m+q.p
-	thirds, err := q.thirds(out.Mode, v)
+	thirds, err := q.thirds(out, v)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type Conditional struct {
 	Value    float64
 	Gradient []float64 // [m+p]
 	Products []float64 // [m][m+p]
+	data     []float64 // of these, what the data contribute; nil where only they do
 }
 
 // Rows are measurements with normal noise: predictions F and standard deviations S, with derivatives.
@@ -74,8 +75,11 @@ type Method struct {
 	// for modes.
 	Starts int
 	// Near is where a mode is known to be, nearly; nil for nowhere. Then no others are looked for. It is for
-	// differences of gradients alone: a value is that of a search from zero.
+	// differences of gradients, and for draws of a posterior: any other value is that of a search from zero.
 	Near []float64
+	// Rough is for draws of a posterior, which errors of a value that are small beside 1 do not change, and which are
+	// right for any slopes: searches for modes end earlier, and third derivatives are differences to one side.
+	Rough bool
 }
 
 // Result is what one subject contributes to the negative log likelihood.
@@ -242,6 +246,7 @@ func (r *prior) add(c *Conditional, eta []float64, order, p int) *Conditional {
 	if order == 1 {
 		return out
 	}
+	out.data = c.Products
 	out.Products = append(out.Products, c.Products...)
 	for i := range m {
 		row := out.Products[i*(m+p):][:m+p]
@@ -287,7 +292,7 @@ func (q *problem) laplace(out *Result, gradient bool) error {
 		return nil
 	}
 	v := columns(c, m)
-	moves, err := q.thirds(out.Mode, v)
+	moves, err := q.thirds(out, v)
 	if err != nil {
 		return err
 	}
@@ -368,33 +373,45 @@ func (q *problem) moves(out *Result, c *Conditional) bool {
 }
 
 // sides are the points of a difference, in steps, with their weights.
-var sides = [...]struct{ step, weight float64 }{{-2, 1.0 / 12}, {-1, -8.0 / 12}, {1, 8.0 / 12}, {2, -1.0 / 12}}
+var sides = []side{{-2, 1.0 / 12}, {-1, -8.0 / 12}, {1, 8.0 / 12}, {2, -1.0 / 12}}
 
-// thirds returns, for columns v_k and v_l of v, the derivatives by everything of v_kᵀ H v_l, without what Omega
-// contributes: [m][m][m+p]. They are differences of exact second derivatives along v_k, of fourth order.
-func (q *problem) thirds(eta, v []float64) ([]float64, error) {
+type side struct{ step, weight float64 }
+
+// thirds returns, for columns v_k and v_l of v, the derivatives by everything of v_kᵀ H v_l at the mode, without what
+// Omega contributes: [m][m][m+p]. They are differences of exact second derivatives along v_k: of fourth order, or to
+// one side of the mode where that is enough.
+func (q *problem) thirds(of *Result, v []float64) ([]float64, error) {
 	m, w := q.m, q.m+q.p
 	out := make([]float64, m*m*w)
-	at := make([]float64, m)
+	add := func(k int, products []float64, weight float64) {
+		for l := range m {
+			to := out[(k*m+l)*w:][:w]
+			for i := range m {
+				by := float64(weight / q.method.Step * v[i*m+l])
+				for x, y := range products[i*w : (i+1)*w] {
+					to[x] += float64(by * y)
+				}
+			}
+		}
+	}
+	at, list := make([]float64, m), sides
+	if q.method.Rough && of.at != nil && of.at.data != nil {
+		list = []side{{1, 1}}
+	}
 	for k := range m {
-		for _, side := range sides {
+		if len(list) == 1 {
+			add(k, of.at.data, -1)
+		}
+		for _, side := range list {
 			for i := range at {
-				at[i] = eta[i] + float64(side.step*q.method.Step*v[i*m+k])
+				at[i] = of.Mode[i] + float64(side.step*q.method.Step*v[i*m+k])
 			}
 			q.runs++
 			c, err := q.Data(q.ctx, at, 2)
 			if err != nil {
 				return nil, err
 			}
-			for l := range m {
-				to := out[(k*m+l)*w:][:w]
-				for i := range m {
-					weight := float64(side.weight / q.method.Step * v[i*m+l])
-					for x, y := range c.Products[i*w : (i+1)*w] {
-						to[x] += float64(weight * y)
-					}
-				}
-			}
+			add(k, c.Products, side.weight)
 		}
 	}
 	return out, nil

@@ -23,7 +23,7 @@ func (l *people) inspect(ctx context.Context, threads int) error {
 			return
 		}
 		how := l.method
-		how.Seed = q.seed
+		how.Seed, how.Rough = q.seed, false
 		c, err := population.Inspect(ctx, q, how, q.result)
 		switch {
 		case err != nil && !q.Failed(err):

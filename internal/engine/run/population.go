@@ -30,6 +30,57 @@ import (
 type people struct {
 	method   population.Method
 	subjects []*person
+	anchor   *anchor // nil for none
+}
+
+// anchor is where the modes of subjects are for some params, and how they move with these.
+type anchor struct {
+	variables []result.Variable
+	at        []float64
+	results   []*population.Result // of subjects; nil where there are several modes, or none
+}
+
+// Anchor lets searches for the modes of subjects, in the runs to come, begin where those of the last run would move to:
+// what is computed stays a function of the params, and costs less near these. Where such a search has trouble, it
+// begins anew from zero. Anchor(false) ends that. Subjects with several modes, and runs without derivatives, have none.
+func Anchor(r *Runner, on bool) {
+	l := r.people
+	if l == nil {
+		return
+	}
+	l.anchor = nil
+	if !on || r.byInitial {
+		return
+	}
+	a := &anchor{variables: r.variables, at: valuesOf(r.Run, r.variables, r.columns)}
+	for _, q := range l.subjects {
+		to := q.result
+		if to != nil && to.Modes > 1 {
+			to = nil
+		}
+		a.results = append(a.results, to)
+	}
+	l.anchor = a
+}
+
+// valuesOf are those of the params by which a Runner differentiates, at the places of its columns.
+func valuesOf(r *Run, of []result.Variable, columns int) []float64 {
+	x := make([]float64, columns)
+	for _, v := range of {
+		copy(x[v.Offset:], r.problem.Point.Param(v.Name))
+	}
+	return x
+}
+
+// begins returns where the search for the mode of a subject begins; nil for zero.
+func (l *people) begins(subject int, params []float64) []float64 {
+	if near := l.subjects[subject].near; near != nil || params == nil {
+		return near
+	}
+	if a := l.anchor.results[subject]; a != nil {
+		return a.Beside(params, l.anchor.at)
+	}
+	return nil
 }
 
 // person is one subject. It belongs to one goroutine at a time.
@@ -92,6 +143,7 @@ func populate(r *Run, setup Setup, wrt []result.Variable) error {
 	}
 	s := &r.settings
 	how := population.Method{Kind: s.Marginal.Kind, N: s.Marginal.N, Seed: s.Marginal.Seed, Starts: s.Marginal.Starts}
+	how.Rough = setup.Draws
 	how.Step = max(0.03, elem.Pow(s.Solver.RTol, 0.2))
 	if how.Kind == "" {
 		how.Kind = "laplace"
@@ -246,6 +298,10 @@ func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progre
 	for i, x := range m.Experiments {
 		at[i] = slices.IndexFunc(l.subjects, func(q *person) bool { return q.name == x.Name })
 	}
+	var params []float64
+	if a := l.anchor; a != nil {
+		params = valuesOf(r, a.variables, len(a.at))
+	}
 	sum, err := r.addUp(columns, tell, nil, func(i int) *contribution {
 		c := &contribution{values: make([]float64, len(m.Checked.Totals)), gradient: make([]float64, columns)}
 		if at[i] < 0 {
@@ -253,7 +309,7 @@ func integrate(ctx context.Context, r *Run, columns int, tell func(result.Progre
 		}
 		q := l.subjects[at[i]]
 		how := l.method
-		how.Seed, how.Near = q.seed, q.near
+		how.Seed, how.Near = q.seed, l.begins(at[i], params)
 		q.work, q.warnings = work{}, nil
 		var gone *population.SingularError
 		switch q.result, c.err = population.Integrate(ctx, q, how, columns > 0); {
@@ -600,14 +656,10 @@ func addTo(sum, list []float64) {
 func curvatureOfPeople(ctx context.Context, r *Runner, count int, of func(k int) []float64) ([]float64, error) {
 	const step = 0.02 // of a standard error: the third derivatives of the likelihood are left out
 	c := r.columns
-	point := r.problem.Point
-	base := make([]float64, c)
-	for _, v := range r.variables {
-		if v.Initial {
-			return nil, noneOfPopulations(r.model, "a second derivative by an initial value")
-		}
-		copy(base[v.Offset:], point.Param(v.Name))
+	if r.byInitial {
+		return nil, noneOfPopulations(r.model, "a second derivative by an initial value")
 	}
+	base := valuesOf(r.Run, r.variables, c)
 	var gradients [][]float64
 	for _, q := range r.people.subjects {
 		if q.result == nil {

@@ -48,7 +48,9 @@ type Setup struct {
 	// Sides has derivatives on both sides of coincidences decide about marks: without it, runs on both sides do.
 	Sides bool
 	// Integrals tells that somebody else compares those over random effects.
-	Integrals    bool
+	Integrals bool
+	// Draws tells that the density of a posterior is computed, whose slopes need not be exact.
+	Draws        bool
 	CompileAfter *compiled.CompileAfter
 }
 

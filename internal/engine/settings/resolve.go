@@ -18,6 +18,7 @@ import (
 type Choice struct {
 	Solver, Sens, Fit, Ensemble string // names of blocks; "" for the unnamed ones alone
 	Overrides                   []Override
+	Draws                       bool // of a posterior are what runs are for
 }
 
 // Override is a key ("solver.rtol") and its value as written in a model.
@@ -38,7 +39,7 @@ const (
 func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic, s.Delayed = m.Algebraic(), len(m.Lags) > 0
-	if len(m.Randoms)+len(m.Individual) > 0 { // modes are sought and differentiated
+	if len(m.Randoms)+len(m.Individual) > 0 && !choice.Draws { // modes are sought and differentiated
 		s.rtol.all = ofPopulations
 	}
 	for _, x := range m.States {

@@ -22,6 +22,8 @@ type evaluator struct {
 	value   float64     // of the objective at the last point
 	n       int         // evaluations with derivatives
 	joint   *odes.Joint // of random effects that are drawn
+	// anchored is the anchor of the problem that the runner has.
+	anchored []float64
 }
 
 func (p *problem) newEvaluator() (*evaluator, error) {
@@ -119,6 +121,7 @@ func (e *evaluator) density(ctx context.Context, q, g []float64) (float64, error
 // height is the logarithm of the density without its slopes, which costs less: minus infinity where there is none.
 func (e *evaluator) height(ctx context.Context, q []float64) (float64, error) {
 	none := math.Inf(-1)
+	e.anchor(ctx)
 	if err := e.move(q); err != nil {
 		return none, nil
 	}
@@ -153,8 +156,29 @@ func (e *evaluator) height(ctx context.Context, q []float64) (float64, error) {
 	return lp, nil
 }
 
+// anchor has searches for the modes of subjects begin near those at a mode of the posterior. So what a point gives
+// depends on the problem and the point, and on nothing that was run before.
+func (e *evaluator) anchor(ctx context.Context) {
+	to := e.p.anchor
+	if slices.Equal(e.anchored, to) {
+		return
+	}
+	e.runner.Anchor(false)
+	if e.anchored = to; e.move(to) != nil || e.runner.Set(e.set...) != nil {
+		return
+	}
+	if _, err := e.runner.Sensitivities(ctx); err == nil {
+		e.runner.Anchor(true)
+	} else if ctx.Err() != nil {
+		e.anchored = nil
+	}
+}
+
 // run runs the model at q.
 func (e *evaluator) run(ctx context.Context, q []float64, r **odes.Runner) (*odes.Sensitivities, error) {
+	if r == &e.runner {
+		e.anchor(ctx)
+	}
 	if err := e.move(q); err != nil {
 		return nil, err
 	}

@@ -135,6 +135,30 @@ func TestRandomEffectsDrawn(t *testing.T) {
 	}
 }
 
+// TestRandomEffectsIntegrated: the same posterior without the effects, by integrals over them, which Laplace's method
+// has exactly here.
+func TestRandomEffectsIntegrated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	r, err := drawLevels(t, strings.Replace(levels, "random = draw  chains = 2  draws = 400  warmup = 250",
+		"chains = 2  draws = 200  warmup = 100", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, sd := levelsExact()
+	for i := range r.Params {
+		p := &r.Params[i]
+		if z := (p.Mean - mean[i]) / p.MCSEMean; math.Abs(z) > 4.5 || math.Abs(p.Sd/sd[i]-1) > 0.3 {
+			t.Errorf("the mean of %s is %g, and its sd %g; %g and %g are right: %.1f MCSE", p.Text(), p.Mean, p.Sd,
+				mean[i], sd[i], z)
+		}
+	}
+	if len(r.Params) != 3 || r.Integrals == nil || r.Integrals.Sd > 0.01 {
+		t.Errorf("%d numbers are drawn, and %+v of their integrals", len(r.Params), r.Integrals)
+	}
+}
+
 // TestRandomEffectsRefused: what is not built is said.
 func TestRandomEffectsRefused(t *testing.T) {
 	for _, c := range []struct{ from, to, says string }{

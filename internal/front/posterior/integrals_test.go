@@ -120,3 +120,69 @@ sample { starts = 2  chains = 2 }`), Options{})
 		t.Errorf("chains began: %v", err)
 	}
 }
+
+// TestIntegralsTooMany: populations of particles whose integrals would take hours are refused before they begin.
+func TestIntegralsTooMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	text := strings.Replace(integrated, "EFFECT", "e", 1)
+	_, err := Run(t.Context(), parsed(t, text+"sample { method = smc  draws = 100000 }"), Options{})
+	if !errors.Is(err, ErrIntegrals) || !strings.Contains(err.Error(), "--sample.draws=10416") {
+		t.Errorf("populations began: %v", err)
+	}
+}
+
+// TestAnchored: densities whose searches for modes begin near those of another point are those of searches from zero,
+// for any history, and their slopes are near.
+func TestAnchored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
+	p, err := newProblem(parsed(t, strings.Replace(integrated, "EFFECT", "0.2*e + 0.1*e^2 + 0.02*e^3", 1)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(e *evaluator, values ...float64) (float64, []float64) {
+		t.Helper()
+		q, g := make([]float64, 3), make([]float64, 3)
+		for i, x := range values {
+			q[i] = p.coords[i].of(x)
+		}
+		lp, err := e.density(t.Context(), q, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := e.height(t.Context(), q); err != nil || h != lp {
+			t.Errorf("%g at %g, and %g without slopes: %v", lp, values, h, err)
+		}
+		return lp, g
+	}
+	fresh := func() *evaluator {
+		e, err := p.newEvaluator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	zero, used := fresh(), fresh()
+	var lp [3]float64
+	var g [3][]float64
+	points := [][]float64{{0.5, 0.5, 0.4}, {0.8, 1.5, 0.2}, {-2, 4, 1}}
+	for k, x := range points {
+		lp[k], g[k] = at(zero, x...)
+	}
+	p.anchor = []float64{p.coords[0].of(0.6), p.coords[1].of(0.7), p.coords[2].of(0.3)}
+	for k, x := range points {
+		got, slopes := at(used, x...)
+		again, _ := at(fresh(), x...)
+		if got != again || !(math.Abs(got-lp[k]) < 1e-3) {
+			t.Errorf("%g at %g, %g without runs before, %g from zero", got, x, again, lp[k])
+		}
+		for i := range slopes {
+			if !(math.Abs(slopes[i]-g[k][i]) < 0.02*(1+math.Abs(g[k][i]))) {
+				t.Errorf("slopes %g at %g, %g from zero", slopes, x, g[k])
+			}
+		}
+	}
+}

@@ -105,7 +105,7 @@ a' = -k*exp(e)*a
 data D { ID = [1,1,2,2,3,3]  time = [1,3,1,3,1,3]  y = [6,2.2,5,1.1,7.5,4] }
 observe o = a ~ lognormal(0.2) from D.y
 experiment subject from D by D.ID { }
-sample { random = draw  draws = 30  warmup = 110  chains = 2 }`
+sample { starts = 2  chains = 2 `
 	for _, c := range []struct {
 		text string
 		set  []odes.Assignment
@@ -115,7 +115,9 @@ sample { random = draw  draws = 30  warmup = 110  chains = 2 }`
 		{two + "}", []odes.Assignment{{Name: "c", Values: []float64{2}}}, searches.name},
 		{two + " method = smc }", nil, crowds.name},
 		{two + " method = pathfinder }", nil, paths.name},
-		{population, nil, chainSpans.name},
+		{population + "random = draw  draws = 30  warmup = 110 }", nil, chainSpans.name},
+		{population + "draws = 25  warmup = 20 }", nil, chainSpans.name},
+		{population + "draws = 10  method = smc }", nil, crowds.name},
 	} {
 		o := Options{Options: odes.Options{Set: c.set}}
 		want := drawn(t, c.text, o)

@@ -139,12 +139,16 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := affordable(p); err != nil {
+		return nil, err
+	}
 	r := &Result{Status: "ok", Settings: p.settings, K: nan}
 	p.warn(r)
 	method := methods[p.settings.Method]
 	if err := method.seek(p, ctx, r); err != nil {
 		return nil, err
 	}
+	settleAnchor(p, r.Modes)
 	if p.settings.Random == "draw" {
 		if err := p.addEffects(ctx, r); err != nil {
 			return nil, err

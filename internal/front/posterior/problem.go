@@ -30,7 +30,8 @@ type problem struct {
 	paths       []path   // that searches of Pathfinder found
 	random      *effects // that are drawn, behind the coordinates; nil for none
 	rtol        float64
-	further     bool // searches may go on: see searchOn
+	further     bool      // searches may go on: see searchOn
+	anchor      []float64 // near which most runs of a population are: see evaluator.anchor
 }
 
 // coordinate is one number that is drawn, and how it lies among all real numbers.
@@ -108,6 +109,7 @@ func subscripts(shape []int, k int) []int {
 
 // newProblem reads what is to be drawn.
 func newProblem(m *odes.Model, opts Options) (*problem, error) {
+	opts.Options = opts.Options.ForDraws()
 	s, m, err := m.SampleSettings(opts.Options)
 	if err != nil {
 		return nil, err
@@ -257,6 +259,14 @@ func (p *problem) warn(r *Result) {
 		r.notef("random effects (%s) are not drawn: the likelihood is integrated over them, as marginal says, and "+
 			"draws are of the params of the population (--sample.random=draw: those of each subject, too)",
 			several(list))
+	}
+}
+
+// settleAnchor has runs of a population begin their searches for the modes of subjects near those at the mode of most
+// mass.
+func settleAnchor(p *problem, modes []Mode) {
+	if p.anchor = nil; len(modes) > 0 && integrates(p) {
+		p.anchor = modes[0].q
 	}
 }
 

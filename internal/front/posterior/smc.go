@@ -2,6 +2,7 @@ package posterior
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/nuts"
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/lang/diag"
 )
 
 // Evidence is the integral of exp(-of) over all that is drawn: the probability of the data where priors and likelihood
@@ -117,6 +119,35 @@ func (p *problem) from() nuts.From {
 	}
 }
 
+// ErrIntegrals says that populations of particles would ask for too many integrals over random effects.
+var ErrIntegrals = errors.New("method = smc asks for too many integrals over random effects")
+
+// Numbers of that: runs for each particle, and integrals that take an hour or so.
+const (
+	particleRuns  = 60
+	mostIntegrals = 5e6
+)
+
+// affordable refuses populations whose integrals over random effects would never end.
+func affordable(p *problem) error {
+	s := &p.settings
+	if s.Method != "smc" || !integrates(p) {
+		return nil
+	}
+	subjects := max(len(p.model.Experiments()), 1)
+	each := float64(particleRuns * subjects * s.Chains)
+	if each*float64(s.Draws) <= mostIntegrals {
+		return nil
+	}
+	fewer := ""
+	if n := int(mostIntegrals / each); n >= 20 {
+		fewer = fmt.Sprintf(", or take fewer particles (--sample.draws=%d)", n)
+	}
+	return fmt.Errorf("%w: about %.2g, of %s for each of %d runs of %d particles, which would take hours; chains need "+
+		"a tenth of them (--sample.method=nuts), or none (and --sample.random=draw)%s", ErrIntegrals,
+		each*float64(s.Draws), diag.Count(subjects, "subject"), particleRuns, s.Chains*s.Draws, fewer)
+}
+
 // populations draws by populations of particles, as many as there are chains, none of which knows of the others: what
 // they differ in is how far they are to be trusted.
 //
@@ -134,6 +165,7 @@ func (p *problem) populations(ctx context.Context, r *Result) error {
 	}
 	if r.heavy() > known {
 		first := all
+		settleAnchor(p, r.Modes)
 		if all, _, err = p.temper(ctx, r); err != nil {
 			return err
 		}
@@ -182,7 +214,9 @@ func (p *problem) temper(ctx context.Context, r *Result) (all []*nuts.Population
 }
 
 // crowds are populations on their way.
-var crowds = part[crowd, tempered]{name: "populations", parts: crowdParts, make: (*crowd).temper}
+var crowds = part[crowd, tempered]{
+	name: "populations", parts: crowdParts, ready: (*crowd).ready, make: (*crowd).temper,
+}
 
 // crowdParts is how many parts of its work a population tells of.
 const crowdParts = 20
@@ -191,6 +225,12 @@ const crowdParts = 20
 type crowd struct {
 	Modes   []place
 	Highest float64
+}
+
+// ready sets what a problem knows behind its searches.
+func (of *crowd) ready(p *problem) error {
+	settleAnchor(p, known(&p.settings, of.Modes).Modes)
+	return nil
 }
 
 // tempered is what one came to, and the highest place that it saw; nil for none above all modes.

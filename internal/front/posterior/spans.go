@@ -31,6 +31,7 @@ type span struct {
 // ready sets what a problem knows behind its searches.
 func (of *span) ready(p *problem) error {
 	p.paths = of.Paths
+	settleAnchor(p, known(&p.settings, of.Modes).Modes)
 	if p.settings.Random != "draw" {
 		return nil
 	}
