@@ -94,9 +94,9 @@ func chooseForDelays(r *Run, l *diag.List) {
 		s.Mode, r.asked.Mode = sens.DefaultMode, sens.DefaultMode
 	}
 	switch s.Mode {
-	case sens.ModeAdjoint, sens.ModeTangent, "":
+	case sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward, "":
 	default:
-		no("mode = "+s.Mode, "write mode = adjoint or tangent")
+		no("mode = "+s.Mode, "write mode = adjoint, tangent or forward")
 	}
 	switch {
 	case m.Algebraic():
