@@ -124,7 +124,7 @@ func TestReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, mode := range []string{"adjoint", "tangent"} {
+			for _, mode := range []string{"adjoint", "tangent", "forward"} {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
 					Wrt: r.By,
 					Settings: []odes.Setting{
