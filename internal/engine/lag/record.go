@@ -348,11 +348,32 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 	if !r.small(k) || r.steps[i].H == 0 {
 		i = k
 	}
-	x := &r.steps[i]
-	if x.H == 0 {
+	if r.steps[i].H == 0 {
 		return i, 1
 	}
-	return i, (s - x.T) / x.H
+	return r.beyond(i, lo, hi, s)
+}
+
+// far is how far beyond its ends a step may be continued, in parts of its length, if a longer one of its region is at
+// hand. Stages of a step read a little beyond a gap where delays move: that is many lengths of a step that ends there
+// and has next to none, and rounding grows with a high power of these.
+const far = 0.25
+
+// beyond returns the step of those from lo to hi that is continued to s, and where that is in it. If s lies within step
+// i, it is that.
+func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
+	theta = (s - r.steps[i].T) / r.steps[i].H
+	for k := i; theta > 1+far && k > lo; {
+		if k--; r.steps[k].H > r.steps[i].H {
+			i, theta = k, (s-r.steps[k].T)/r.steps[k].H
+		}
+	}
+	for k := i; theta < -far && k < hi; {
+		if k++; r.steps[k].H > r.steps[i].H {
+			i, theta = k, (s-r.steps[k].T)/r.steps[k].H
+		}
+	}
+	return i, theta
 }
 
 // small reports whether a step is so short that what is read near it is beyond its ends by a part of its length: its
