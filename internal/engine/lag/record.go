@@ -354,23 +354,29 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 	return r.beyond(i, lo, hi, s)
 }
 
-// far is how far beyond its ends a step may be continued, in parts of its length, if a longer one of its region is at
-// hand. Stages of a step read a little beyond a gap where delays move: that is many lengths of a step that ends there
-// and has next to none, and rounding grows with a high power of these.
-const far = 0.25
+// A step is continued no farther than far times its length beyond its ends if one of its region is at hand that is
+// longer by a factor of longer. Stages of a step read a little beyond a gap where delays move: that is many lengths of a
+// step that ends there and has next to none, and rounding grows with a high power of these.
+const far, longer = 4, 64
 
 // beyond returns the step of those from lo to hi that is continued to s, and where that is in it. If s lies within step
 // i, it is that.
 func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
 	theta = (s - r.steps[i].T) / r.steps[i].H
-	for k := i; theta > 1+far && k > lo; {
-		if k--; r.steps[k].H > r.steps[i].H {
-			i, theta = k, (s-r.steps[k].T)/r.steps[k].H
-		}
+	way := 0
+	switch {
+	case r.moving == 0:
+	case theta > 1+far:
+		way = -1
+	case theta < -far:
+		way = 1
 	}
-	for k := i; theta < -far && k < hi; {
-		if k++; r.steps[k].H > r.steps[i].H {
-			i, theta = k, (s-r.steps[k].T)/r.steps[k].H
+	if way == 0 {
+		return i, theta
+	}
+	for k := i + way; k >= lo && k <= hi; k += way {
+		if r.steps[k].H > float64(longer*r.steps[i].H) {
+			return k, (s - r.steps[k].T) / r.steps[k].H
 		}
 	}
 	return i, theta
