@@ -61,9 +61,9 @@ func (w *walk) leave(t float64, y []float64) {
 	clear(w.td)
 }
 
-// flow moves the derivatives at a fixed time through st, step i, -1 for one that no run keeps. rate is that of the guard
-// that ended it. ahead is the tangent of its time if its length is zero. moved tells that they are not yet those at a
-// fixed time.
+// flow moves the derivatives at a fixed time through st, step i, -1 for one that no run keeps. rate is that of the
+// guard that ended it. ahead is the tangent of its time if its length is zero. moved tells that they are not yet those
+// at a fixed time.
 func (w *walk) flow(i int, st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
 	if moved {
 		w.leave(st.T, st.Y0)

@@ -52,8 +52,8 @@ func TestMovingTables(t *testing.T) {
 	}
 }
 
-// TestTinySteps: where a step of next to no length ends at a gap, stages read a little beyond it. Derivatives were wrong
-// by any factor, as rounding grows with a high power of how many lengths of the step that is.
+// TestTinySteps: where a step of next to no length ends at a gap, stages read a little beyond it. Derivatives were
+// wrong by any factor, as rounding grows with a high power of how many lengths of the step that is.
 func TestTinySteps(t *testing.T) {
 	const text = `
 time t from 0 to 5

@@ -266,7 +266,7 @@ func (r *Run) PresentOnly(what string) error {
 	}
 	var l diag.List
 	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
-		"derivatives, by mode = adjoint or tangent, do", what)
+		"derivatives, by mode = adjoint, tangent or forward, do", what)
 	return l.Err()
 }
 

@@ -219,8 +219,8 @@ func (x *Sideways) towards(row, other, near, far []float64) []float64 {
 	return row
 }
 
-// line reports whether a derivative by a column that was moved alone is what the line through Near and Far continues to,
-// and not near, that at Near: of the two, which is nearer to what the values say, that are apart by so much.
+// line reports whether a derivative by a column that was moved alone is what the line through Near and Far continues
+// to, slope, and not near, that at Near: it is nearer to what the values say, which are apart by so much.
 func (x *Sideways) line(slope, near, apart, by float64) bool {
 	of := float64(2*apart/by) - near // of a parabola
 	return math.Abs(of-slope) < math.Abs(of-near)
