@@ -45,8 +45,8 @@ func (a *Forward) Gradient(ctx context.Context, run *record.Trajectory, opts Opt
 // flowStep moves the derivatives at a fixed time through step i.
 func (w *walk) flowStep(i int, st *solvers.Step) {
 	w.within(limitsOf(w.run, i, st))
-	moved := i == 0 || !w.run.Free(i-1) || w.followed
 	past, ok := w.sys.(PastPusher)
+	moved := i == 0 || !w.run.Free(i-1) || ok && past.Follows(i-1)
 	if ok {
 		if over(past, st); st.H > 0 { // what is read is that of this step, and so is the rate by which the time is left
 			past.LeapPush(st.T, st.Y0, w.td, w.yd, w.fd)
@@ -82,10 +82,9 @@ func (w *walk) flow(i int, st *solvers.Step, e solvers.End, rate float64, ahead 
 	if reads = reads && i >= 0; reads {
 		past.Keep(i, w.field, w.method, st, &solvers.StepTangent{T0: d.T1, H: d.H, Y0: d.Y1, Y1: w.yd})
 	}
-	w.followed = false
 	switch e.Kind {
 	case solvers.EndFree:
-		if w.followed = reads && past.EndPush(i, w.td); !w.followed {
+		if !reads || !past.EndPush(i, w.td) {
 			return
 		}
 	case solvers.EndClip:

@@ -104,7 +104,6 @@ type walk struct {
 	field      solvers.TangentField // sys, within the limits of the present step
 	limited    limitedTangent
 	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
-	followed   bool      // the last step ended with what came back of the past, at a time that moves with that
 	tells      *telling  // nil to tell nobody
 	path       *path     // keeps the tangents met; nil to keep none
 }
@@ -221,7 +220,7 @@ func (w *walk) write(first, directions int) {
 func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
-	w.event, w.followed = 0, false
+	w.event = 0
 	mk, coming := 0, ahead(w.res.readings)
 	for i := -1; i < w.run.Steps(); i++ {
 		if i >= 0 {
