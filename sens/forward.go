@@ -45,7 +45,14 @@ func (a *Forward) Gradient(ctx context.Context, run *record.Trajectory, opts Opt
 // flowStep moves the derivatives at a fixed time through step i.
 func (w *walk) flowStep(i int, st *solvers.Step) {
 	w.within(limitsOf(w.run, i, st))
-	w.flow(st, w.run.End(i), w.rates.at(i), w.ahead[i], i == 0 || !w.run.Free(i-1))
+	past, ok := w.sys.(PastPusher)
+	moved := i == 0 || !w.run.Free(i-1) || ok && past.Follows(i-1)
+	if ok {
+		if over(past, st); st.H > 0 { // what is read is that of this step, and so is the rate by which the time is left
+			past.LeapPush(st.T, st.Y0, w.td, w.yd, w.fd)
+		}
+	}
+	w.flow(i, st, w.run.End(i), w.rates.at(i), w.ahead[i], moved)
 }
 
 // leave makes the derivatives, which are those at a time that moves, where the state is y, those at a fixed time.
@@ -54,9 +61,10 @@ func (w *walk) leave(t float64, y []float64) {
 	clear(w.td)
 }
 
-// flow moves the derivatives at a fixed time through st. rate is that of the guard that ended it. ahead is the tangent
-// of its time if its length is zero. moved tells that they are not yet those at a fixed time.
-func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
+// flow moves the derivatives at a fixed time through st, step i, -1 for one that no run keeps. rate is that of the
+// guard that ended it. ahead is the tangent of its time if its length is zero. moved tells that they are not yet those
+// at a fixed time.
+func (w *walk) flow(i int, st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
 	if moved {
 		w.leave(st.T, st.Y0)
 	}
@@ -70,9 +78,15 @@ func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float
 	if st.H > 0 {
 		w.group.open = false
 	}
+	past, reads := w.sys.(PastPusher)
+	if reads = reads && i >= 0; reads {
+		past.Keep(i, w.field, w.method, st, &solvers.StepTangent{T0: d.T1, H: d.H, Y0: d.Y1, Y1: w.yd})
+	}
 	switch e.Kind {
 	case solvers.EndFree:
-		return
+		if !reads || !past.EndPush(i, w.td) {
+			return
+		}
 	case solvers.EndClip:
 		switch {
 		case w.instants[e.Index].Fixed:

@@ -8,6 +8,8 @@ import (
 // past is a system that reads the past of a run: see solvers.Lagged.
 type past interface {
 	Over(t, t1 float64)
+	// Follows reports whether the end of step i moves with what comes back of the past.
+	Follows(i int) bool
 }
 
 // PastPusher is a TangentSystem that reads the past of a run. It keeps the tangents of steps, for what reads them
@@ -36,9 +38,7 @@ type PastPuller interface {
 	LeapPull(t float64, y, yb, fb, tb []float64)
 	// Sow adds what was read of step i to what the next Pull of m, that of s, takes in. It reports whether that is any.
 	Sow(i int, s *solvers.Step, m solvers.Method) bool
-	// Follows reports whether the end of step i moves with what comes back of the past. EndPull transposes EndPush, and
-	// Ended adds to tb[L] what came of it, that of the end of step i, -1 for the start.
-	Follows(i int) bool
+	// EndPull transposes EndPush, and Ended adds to tb[L] what came of it, that of the end of step i, -1 for the start.
 	EndPull(i int, hb []float64)
 	Ended(i int, tb []float64)
 	// Jump adds the cotangent of the time at which the state jumped behind step after to tb[L].
@@ -51,7 +51,6 @@ type PastPuller interface {
 // that comes back of the past, and what PastPuller says together with its tangents.
 type PastPullPusher interface {
 	PastPusher
-	Follows(i int) bool
 	SowSecond(i int, s *solvers.Step, m solvers.Method) bool
 	EndPullPush(i int, hb solvers.Dual)
 	// EndedSecond adds to tb, the cotangent of the time at which step i ends, what came of that. yb and fb are those of

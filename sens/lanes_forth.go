@@ -57,7 +57,7 @@ func (l *LaneRuns) push(j, n int) {
 // cross moves the derivatives through a step that no run keeps; see through, and flow for moved.
 func (w *walk) cross(st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
 	if w.k != nil {
-		w.flow(st, e, rate, ahead, moved)
+		w.flow(-1, st, e, rate, ahead, moved)
 	} else {
 		w.through(-1, st, e, rate, ahead)
 	}

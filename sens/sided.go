@@ -344,7 +344,7 @@ func (w *sidedWalk) cross(i int) (err error) {
 	if at != nil {
 		e = solvers.End{}
 	}
-	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
+	w.flow(-1, st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
 	for j, x := range w.td {
 		w.far[j] = max(w.far[j], math.Abs(x))
 	}

@@ -46,7 +46,6 @@ type Lag struct {
 	Value, State, Delay *Symbol
 	Moves               bool
 	Past                bool // the state has a past of its own: what is read before the start is not its initial value
-	Kinked              bool // and that may have kinks
 	Span                source.Span
 }
 
@@ -58,6 +57,19 @@ func MovingDelays(lags []*Lag) (list []*Symbol) {
 		}
 	}
 	return list
+}
+
+// ByStates reports whether a delay that moves is read from the state.
+func (l *Lag) ByStates() bool { return l.Moves && readsState(l.Delay.Value) }
+
+func readsState(e Expr) (found bool) {
+	Walk(func(e Expr) bool {
+		if r, ok := e.(*Ref); ok {
+			found = found || r.Sym.Kind == StateSymbol || r.Sym.Value != nil && readsState(r.Sym.Value)
+		}
+		return !found
+	}, e)
+	return found
 }
 
 // Residual is an algebraic equation `0 = Value`, one for each element of Value.

@@ -204,7 +204,6 @@ func (m *Maker) read(
 		i = len(m.Lags)
 		m.Lags = append(m.Lags, &model.Lag{
 			State: x, Delay: delay, Span: at, Past: m.Past(x) != nil, Moves: !slices.Contains(m.Delays, delay),
-			Kinked: kinked(m.Past(x)),
 			Value: &model.Symbol{
 				Name: delay.Name + "." + x.Name, Kind: model.StateSymbol, Type: t, Span: at, Hidden: true,
 				Lo: math.Inf(-1), Hi: math.Inf(1),
@@ -248,20 +247,4 @@ func (m *Maker) element(s *model.Symbol, indices []*model.Index, shape types.Sha
 
 func ref(s *model.Symbol, at source.Span) model.Expr {
 	return model.Seal(&model.Ref{Base: model.NewBase(s.Type, at), Sym: s})
-}
-
-// kinked reports whether an expression of time may have kinks.
-func kinked(e model.Expr) (found bool) {
-	model.Walk(func(e model.Expr) bool {
-		switch e := e.(type) {
-		case *model.If:
-			found = true
-		case *model.Call:
-			found = found || e.Fn != nil && e.Fn.Kinks != ""
-		case *model.Ref:
-			found = found || e.Sym.Value != nil && kinked(e.Sym.Value)
-		}
-		return !found
-	}, e)
-	return found
 }

@@ -46,7 +46,9 @@ func (x *Worker) Keep(i int, f solvers.TangentField, m solvers.Method, s *solver
 		kd = append(kd, solvers.Tangents(plain(m), f, s, d)...)
 	}
 	own := func(v []float64) []float64 { return append([]float64(nil), v...) }
-	x.kept[i] = keptTangent{solvers.StepTangent{T0: own(d.T0), H: own(d.H), Y0: own(d.Y0), Y1: own(d.Y1)}, kd}
+	t1 := own(d.T0)
+	add(t1, d.H)
+	x.kept[i] = keptTangent{solvers.StepTangent{T0: own(d.T0), H: own(d.H), Y0: own(d.Y0), Y1: own(d.Y1)}, kd, t1}
 }
 
 // push returns the tangents of (y, lags) at t, which moves by td, in out.
@@ -435,6 +437,9 @@ func (x *Worker) LeapPush(t float64, y, td, yd, fd []float64) {
 func (x *Worker) Jumped(after int, td []float64) {
 	for len(x.times) < len(x.rec.gaps) {
 		x.times = append(x.times, make([]float64, x.l))
+	}
+	if after >= 0 && after < len(x.kept) {
+		copy(x.kept[after].t1, td)
 	}
 	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
 		copy(x.times[j], td)

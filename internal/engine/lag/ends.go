@@ -76,9 +76,7 @@ func (r *Record) ComesWithOthers() bool {
 // causePush makes td the tangent of the time at which a cause comes back.
 func causePush(x *Worker, c cause, td []float64) {
 	if copy(td, x.td0); c.after >= 0 {
-		d := &x.kept[c.after].d
-		copy(td, d.T0)
-		add(td, d.H)
+		copy(td, x.kept[c.after].t1)
 	}
 	add(td, x.dd[x.rec.delays[c.delay].at*x.l:][:x.l])
 }

@@ -28,7 +28,7 @@ objective K = final(z)
 			"a": -6 * e, "b": 4.5 * (1 - e*e), "tau": -6 * e, "sigma": -18 * e * e,
 		}},
 	}
-	for _, mode := range []string{"adjoint", "tangent"} {
+	for _, mode := range []string{"adjoint", "tangent", "forward"} {
 		s := sensitivities(t, text, nil, map[string]string{"solver.rtol": "1e-11", "sens.mode": mode})
 		check(t, s, want, []string{"a", "b", "tau", "sigma"}, 1e-9, 1e-8)
 	}
@@ -58,7 +58,7 @@ objective T = event_time(seen, 1)
 		"K": {k, map[string]float64{"tau": dk, "t1": dk, "c": 0}},
 		"T": {s, map[string]float64{"tau": 1, "t1": 1, "c": 0}},
 	}
-	for _, mode := range []string{"adjoint", "tangent"} {
+	for _, mode := range []string{"adjoint", "tangent", "forward"} {
 		r := sensitivities(t, text, nil, map[string]string{"solver.rtol": "1e-10", "sens.mode": mode})
 		check(t, r, want, []string{"tau", "t1", "c"}, 1e-9, 1e-8)
 	}

@@ -348,11 +348,38 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 	if !r.small(k) || r.steps[i].H == 0 {
 		i = k
 	}
-	x := &r.steps[i]
-	if x.H == 0 {
+	if r.steps[i].H == 0 {
 		return i, 1
 	}
-	return i, (s - x.T) / x.H
+	return r.beyond(i, lo, hi, s)
+}
+
+// A step is continued no farther than far times its length beyond its ends if one of its region is at hand that is
+// longer by a factor of longer. Stages of a step read a little beyond a gap where delays move. That is many lengths of
+// a step that ends there and has next to none, and rounding grows with a high power of these.
+const far, longer = 4, 64
+
+// beyond returns the step of those from lo to hi that is continued to s, and where that is in it. If s lies within step
+// i, it is that.
+func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
+	theta = (s - r.steps[i].T) / r.steps[i].H
+	way := 0
+	switch {
+	case r.moving == 0:
+	case theta > 1+far:
+		way = -1
+	case theta < -far:
+		way = 1
+	}
+	if way == 0 {
+		return i, theta
+	}
+	for k := i + way; k >= lo && k <= hi; k += way {
+		if r.steps[k].H > float64(longer*r.steps[i].H) {
+			return k, (s - r.steps[k].T) / r.steps[k].H
+		}
+	}
+	return i, theta
 }
 
 // small reports whether a step is so short that what is read near it is beyond its ends by a part of its length: its

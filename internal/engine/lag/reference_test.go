@@ -107,6 +107,9 @@ func check(t *testing.T, s *odes.Sensitivities, want map[string]expected, by []s
 	}
 }
 
+// rooted are cases with steps that end at roots, where forward sensitivities are not those of the computed numbers.
+var rooted = []string{"ddetst_c1", "ddetst_c2", "ddetst_d1", "period"}
+
 // TestReference compares values and derivatives with two independent computations, in both modes.
 func TestReference(t *testing.T) {
 	list := references(t, func(*reference) bool { return true })
@@ -124,7 +127,7 @@ func TestReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, mode := range []string{"adjoint", "tangent"} {
+			for _, mode := range []string{"adjoint", "tangent", "forward"} {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
 					Wrt: r.By,
 					Settings: []odes.Setting{
@@ -136,7 +139,11 @@ func TestReference(t *testing.T) {
 				if err != nil {
 					t.Fatal(mode, err)
 				}
-				check(t, s, want, r.By, 1e-8, derivatives)
+				within := derivatives
+				if mode == "forward" && slices.Contains(rooted, r.ID) {
+					within = 2e-3
+				}
+				check(t, s, want, r.By, 1e-8, within)
 			}
 		})
 	}

@@ -57,7 +57,6 @@ func TestRefused(t *testing.T) {
 			settings: [][2]string{{"solver.fixed_step", "0.1"}},
 		},
 		{text: begin, want: "mode = complex does not go", settings: [][2]string{{"sens.mode", "complex"}}},
-		{text: begin, want: "mode = forward does not go", settings: [][2]string{{"sens.mode", "forward"}}},
 		{text: begin, want: "mode = continuous does not go", settings: [][2]string{{"sens.mode", "continuous"}}},
 		{
 			text: begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)", want: "a second derivative does not go",

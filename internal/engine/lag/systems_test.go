@@ -20,6 +20,7 @@ var (
 	moving  = flag.Float64("moving", 0.2, "part of systems whose delays move")
 	twice   = flag.Int("twice", 8, "one of so many systems has second derivatives")
 	told    = flag.Bool("told", false, "tell counts as systems are drawn")
+	single  = flag.Uint64("system", 0, "the one system that is drawn, by the seed that a failure tells")
 )
 
 // drawing draws a system. On a grid, delays and times are multiples of a quarter, so that much comes at one time.
@@ -289,6 +290,11 @@ func (m *system) leaps(v []float64) []bool {
 	return list
 }
 
+// walks reports whether a delay of m moves.
+func (m *system) walks() bool {
+	return slices.ContainsFunc(m.delays, func(d delayed) bool { return d.slope >= 0 })
+}
+
 // counts are what came of random systems.
 type counts struct {
 	systems, refused, values, derivatives, marked, needless, sided int
@@ -307,6 +313,9 @@ func (c *counts) String() string {
 // In some, much comes at one time. What is not right must have a mark.
 func TestSystems(t *testing.T) {
 	seed := seeds.Of(t, 5)
+	if *single != 0 {
+		seed, *systems = *single, 1
+	}
 	c := &counts{why: map[string]int{}}
 	for k := 0; c.systems < *systems; k++ {
 		r := rand.New(rand.NewPCG(seed+uint64(k), 59))
@@ -347,9 +356,9 @@ func (c *counts) compare(t *testing.T, seed uint64, r *rand.Rand, m *system, v [
 	for _, k := range by {
 		names = append(names, m.names[k])
 	}
-	method, mode := methods[r.IntN(len(methods))], []string{"adjoint", "tangent"}[r.IntN(2)]
+	method, mode := methods[r.IntN(len(methods))], []string{"adjoint", "tangent", "forward"}[r.IntN(3)]
 	settings := modeltest.Settings("solver.rtol", "1e-9", "sens.mode", mode, "solver.method", method)
-	seconds := *twice > 0 && r.IntN(*twice) == 0
+	seconds := *twice > 0 && r.IntN(*twice) == 0 && mode != "forward"
 	run := func() (*odes.Sensitivities, error) {
 		model, err := odes.Parse("random.ode", m.text(), odes.ParseOptions{})
 		if err != nil {
@@ -395,6 +404,9 @@ func (c *counts) compare(t *testing.T, seed uint64, r *rand.Rand, m *system, v [
 			size := max(1, math.Abs(left))
 			sided := !(math.Abs(left-right) <= 1e-5*size)
 			right = (left + right) / 2
+			if m.walks() { // breaks of third order are left to error control there
+				size *= 10
+			}
 			off := math.Abs(got - right)
 			switch {
 			case grade != odes.Sound:
@@ -402,6 +414,7 @@ func (c *counts) compare(t *testing.T, seed uint64, r *rand.Rand, m *system, v [
 				if !sided && off <= 1e-5*size {
 					c.needless++
 				}
+			case sided && math.Abs(left-of.first[1][i]) <= 1.1e-3*math.Abs(left): // no more digits are promised
 			case sided:
 				fail("d %s/d %s = %.10g, and the sides are %.10g and %.10g", s.Values[i].Name, m.names[k], got, left,
 					of.first[1][i])

@@ -58,6 +58,7 @@ type tangents struct {
 type keptTangent struct {
 	d  solvers.StepTangent
 	kd []float64
+	t1 []float64 // of the time at which it ends, also where d is that of a step whose ends stay
 }
 
 // cotangents are those that a sweep backwards gathers.

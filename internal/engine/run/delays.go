@@ -94,9 +94,9 @@ func chooseForDelays(r *Run, l *diag.List) {
 		s.Mode, r.asked.Mode = sens.DefaultMode, sens.DefaultMode
 	}
 	switch s.Mode {
-	case sens.ModeAdjoint, sens.ModeTangent, "":
+	case sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward, "":
 	default:
-		no("mode = "+s.Mode, "write mode = adjoint or tangent")
+		no("mode = "+s.Mode, "write mode = adjoint, tangent or forward")
 	}
 	switch {
 	case m.Algebraic():
@@ -111,9 +111,11 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
 	if len(model.MovingDelays(m.Lags)) > 0 {
-		s.Stiff = nil // implicit steps do not read what moves
-		if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
-			no("an implicit method where delays move with time or states", "leave the method out")
+		if slices.ContainsFunc(m.Lags, (*model.Lag).ByStates) { // of which the Jacobian knows nothing
+			s.Stiff = nil
+			if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
+				no("an implicit method where delays move with states", "leave the method out")
+			}
 		}
 		if s.Solver.Fixed > 0 {
 			no("fixed_step where delays move with time or states", "leave the steps to error control")
@@ -139,18 +141,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
 			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
 			"radau9 for a stiff model", spec.Name)
-	}
-}
-
-// smoothPasts reports pasts with kinks that delays read which move: steps that end at these are read from there on, and
-// derivatives were wrong in the fourth digit.
-func smoothPasts(r *Runner, l *diag.List) {
-	for _, x := range r.model.Checked.Lags {
-		if x.Moves && x.Kinked && r.columns > 0 {
-			l.Errorf(settings.CodeSetting, x.Span, "a derivative does not go yet with a delay that moves and reads a "+
-				"past with kinks (a table, `if`, abs, …); write a smooth past, or make the delay one of params")
-			return
-		}
 	}
 }
 
@@ -276,7 +266,7 @@ func (r *Run) PresentOnly(what string) error {
 	}
 	var l diag.List
 	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
-		"derivatives, by mode = adjoint or tangent, do", what)
+		"derivatives, by mode = adjoint, tangent or forward, do", what)
 	return l.Err()
 }
 

@@ -139,16 +139,13 @@ func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
 
 // forwardMethod makes the continuous forward method.
 func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
-	if err := r.PresentOnly("mode = forward"); err != nil {
-		return nil, err
-	}
 	k, err := r.problem.Kit(lanes, compiled.PushElements, false)
 	if err != nil {
 		return nil, err
 	}
 	return &sens.Forward{New: func() sens.TangentWorker {
-		w := r.problem.Worker(k)
-		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+		w := r.over(r.problem.Worker(k), lanes)
+		return sens.TangentWorker{System: w, Objectives: w, Method: along(w, r.method(lanes))}
 	}}, nil
 }
 

@@ -112,7 +112,6 @@ func (m *Model) prepare(setup Setup, valuesAlone bool) (*Runner, error) {
 	r.setup.Set = slices.Clone(setup.Set)
 	var l diag.List
 	r.variables, r.columns = m.Variables(r.settings.Wrt, &l)
-	smoothPasts(r, &l)
 	if !valuesAlone {
 		r.checkGradientSize(&l)
 	}

@@ -126,6 +126,13 @@ func (s *Result) Unsure(k int) {
 // that says of second derivatives. sizes are those of columns.
 func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []float64) {
 	row := make([]float64, s.Columns)
+	moved := 0
+	for _, by := range steps {
+		if by != 0 {
+			moved++
+		}
+	}
+	alone := moved == 1
 	for i, v := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
 		near := x.Near.Gradient[from:to]
@@ -140,7 +147,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
 		off := math.Abs(y - there)
-		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, x.Near.Values[i].Value-y))
+		apart := x.Near.Values[i].Value - y
+		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, apart))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -148,6 +156,9 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 			off := math.Inf(1)
 			if !jumps {
 				off = math.Abs(fine.Gradient[from+k] - row[k])
+				if slope := 2*near[k] - x.Far.Gradient[from+k]; alone && x.line(slope, near[k], apart, by) {
+					off = math.Abs(fine.Gradient[from+k] - slope)
+				}
 				if x.comes(off, near[k]-fine.Gradient[from+k]) {
 					off = 0
 				}
@@ -206,6 +217,13 @@ func (x *Sideways) towards(row, other, near, far []float64) []float64 {
 		}
 	}
 	return row
+}
+
+// line reports whether a derivative by a column that was moved alone is what the line through Near and Far continues
+// to, slope, and not near, that at Near: it is nearer to what the values say, which are apart by so much.
+func (x *Sideways) line(slope, near, apart, by float64) bool {
+	of := float64(2*apart/by) - near // of a parabola
+	return math.Abs(of-slope) < math.Abs(of-near)
 }
 
 // returns puts numbers that come back to those that they are compared with, as some power of the distance does, in the
