@@ -640,10 +640,10 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		})
 	}
 	best := &out.Starts[0]
-	if m.cut != "" && best.Status != "stopped" {
-		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
-	} else if text := c.words(judge{p}, best, out); text != "" {
+	if text := c.words(judge{p}, best, out); text != "" {
 		note(diag.Warning, "%s", text)
+	} else if m.cut != "" {
+		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
 	}
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
