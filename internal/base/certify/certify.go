@@ -102,6 +102,27 @@ func (p *Problem) Minimum() Certificate {
 	}
 }
 
+// Folded tells which variables have slopes that differ between the pieces of the objective that meet at the point, as
+// far as these were found. What differs far less than others is curvature between the places where they were.
+func (p *Problem) Folded() []bool {
+	const part = 1e-2
+	out := make([]bool, len(p.X))
+	for _, k := range p.cuts {
+		if k.constraint >= 0 {
+			continue
+		}
+		by, most := make([]float64, len(p.X)), 0.0
+		for i, v := range k.slope {
+			by[i] = math.Abs(float64((v - p.At.Gradient[i]) * p.Sizes[i]))
+			most = math.Max(most, by[i])
+		}
+		for i, v := range by {
+			out[i] = out[i] || v > float64(part*most)
+		}
+	}
+	return out
+}
+
 // radii are the parts of sizes by which variables may move.
 var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
 
