@@ -83,6 +83,7 @@ func (p *Problem) Minimum() Certificate {
 	p.curves = p.Hessian
 	for {
 		gain, step, radius := p.gain()
+		gain, step = p.farther(gain, step)
 		c.Stationarity, c.Step, c.Pieces, c.Programs = gain/p.Size, step, len(p.cuts), p.solved
 		if c.Stationarity <= p.Enough && c.Feasibility <= likely && p.differ() {
 			continue
@@ -206,6 +207,43 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 		}
 	}
 	return gain, step, radius, most
+}
+
+// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns a
+// larger gain with its step if a run there confirms it. As far as the model is convex, the gain is at most in proportion
+// to how far variables may move.
+func (p *Problem) farther(gain float64, step []float64) (float64, []float64) {
+	const far = 10
+	enough := float64(p.Enough * p.Size)
+	if p.curves == nil || p.Near == nil || len(p.X) > manyVariables || far*gain <= enough || gain > clearly*enough {
+		return gain, step
+	}
+	l, of, scale := p.program(far)
+	if l == nil || math.IsInf(scale, 1) || p.Over != nil && p.Over() {
+		return gain, step
+	}
+	plain := p.curves
+	defer func() { p.curves = plain }()
+	p.curves = p.lagrangian(plain, of, l.Solve().Multipliers, scale)
+	p.solved++
+	x := p.curved(l, scale, far).Solve()
+	if x == nil {
+		return gain, step
+	}
+	d := p.whole(x, far)
+	promised, q := p.along(d)
+	if !(promised > float64(1.02*gain)) {
+		return gain, step
+	}
+	d = scaled(d, q)
+	at, part := p.nearby(d, far)
+	if at == nil || part < 1 || p.Violation(&at.Constraints) > math.Max(p.Feasibility(), 1e-9) {
+		return gain, step
+	}
+	if fell := p.At.Value - at.Value; fell > gain && fell > 2*p.Noise {
+		return fell, d
+	}
+	return gain, step
 }
 
 // lagrangian returns the Hessian of F with the constraints that hold the solution of a program, each with its
