@@ -56,6 +56,7 @@ type Problem struct {
 	curves  []float64   // Hessian, or what differences of gradients make of it; during gain, that of the Lagrangian
 	bends   [][]float64 // those of the constraints; nil where they are not known
 	presses bool        // constraints hold the solution of a linear program
+	only    float64     // the radius of which programs are solved, since it led to the last piece; 0: of all
 }
 
 // cut is a piece of a function: its value at X, by its derivatives elsewhere. Constraint −1 is the objective.
@@ -83,13 +84,16 @@ func (p *Problem) Minimum() Certificate {
 	p.curves = p.Hessian
 	for {
 		gain, step, radius := p.gain()
-		gain, step = p.farther(gain, step)
+		if p.only != 0 && !(gain > float64(p.Enough*p.Size)) {
+			p.only = 0
+			continue
+		}
 		c.Stationarity, c.Step, c.Pieces, c.Programs = gain/p.Size, step, len(p.cuts), p.solved
 		if c.Stationarity <= p.Enough && c.Feasibility <= likely && p.differ() {
 			continue
 		}
 		if !(c.Stationarity > p.Enough) || step == nil || p.Near == nil || len(p.cuts) >= most {
-			return c
+			return p.farther(c)
 		}
 		const little = 1e-4 // of sizes
 		met, real := p.probe(step, math.Min(little, radius), true)
@@ -97,8 +101,10 @@ func (p *Problem) Minimum() Certificate {
 		for far := 10 * little; !met && far <= 10*radius && len(p.Min) > 0; far *= 10 {
 			met, _ = p.probe(step, math.Min(far, radius), false)
 		}
-		if !met {
-			return c
+		if p.only = 0; met && p.curves != nil {
+			p.only = radius
+		} else if !met {
+			return p.farther(c)
 		}
 	}
 }
@@ -170,6 +176,9 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 	p.presses = false
 	most = math.Inf(1)
 	for _, r := range radii {
+		if p.only != 0 && r != p.only {
+			continue
+		}
 		if p.Over != nil && p.Over() {
 			return 0, nil, 0, most
 		}
@@ -209,18 +218,18 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 	return gain, step, radius, most
 }
 
-// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns a
-// larger gain with its step if a run there confirms it. As far as the model is convex, the gain is at most in proportion
-// to how far variables may move.
-func (p *Problem) farther(gain float64, step []float64) (float64, []float64) {
+// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns the
+// certificate with a larger gain and its step if a run there confirms it. As far as the model is convex, the gain is at
+// most in proportion to how far variables may move.
+func (p *Problem) farther(c Certificate) Certificate {
 	const far = 10
-	enough := float64(p.Enough * p.Size)
+	gain, enough := float64(c.Stationarity*p.Size), float64(p.Enough*p.Size)
 	if p.curves == nil || p.Near == nil || len(p.X) > manyVariables || far*gain <= enough || gain > clearly*enough {
-		return gain, step
+		return c
 	}
 	l, of, scale := p.program(far)
 	if l == nil || math.IsInf(scale, 1) || p.Over != nil && p.Over() {
-		return gain, step
+		return c
 	}
 	plain := p.curves
 	defer func() { p.curves = plain }()
@@ -228,22 +237,22 @@ func (p *Problem) farther(gain float64, step []float64) (float64, []float64) {
 	p.solved++
 	x := p.curved(l, scale, far).Solve()
 	if x == nil {
-		return gain, step
+		return c
 	}
 	d := p.whole(x, far)
 	promised, q := p.along(d)
 	if !(promised > float64(1.02*gain)) {
-		return gain, step
+		return c
 	}
 	d = scaled(d, q)
 	at, part := p.nearby(d, far)
 	if at == nil || part < 1 || p.Violation(&at.Constraints) > math.Max(p.Feasibility(), 1e-9) {
-		return gain, step
+		return c
 	}
 	if fell := p.At.Value - at.Value; fell > gain && fell > 2*p.Noise {
-		return fell, d
+		c.Stationarity, c.Step, c.Programs, c.Real = fell/p.Size, d, p.solved, true
 	}
-	return gain, step
+	return c
 }
 
 // lagrangian returns the Hessian of F with the constraints that hold the solution of a program, each with its
