@@ -464,7 +464,8 @@ func (c *certificate) words(p judge, best *Start, out *Result) string {
 		why := "the fit was interrupted"
 		switch {
 		case best.late:
-			why = "the search was ended: fit.max_time = " + diag.Number(p.settings.MaxTime) + " was reached before a minimum"
+			why = "the search was ended: fit.max_time = " + diag.Number(p.settings.MaxTime) +
+				" was reached before a minimum"
 		case p.late():
 			why = p.cutShort()
 		}

@@ -265,8 +265,8 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 }
 
 // vague warns of estimates that the minimum does not tell: moved by much of its size, one of them changes the objective
-// by less than its error; or several do, moved together. Those of likelihoods have intervals instead. Of those that a fold
-// holds second derivatives say nothing.
+// by less than its error; or several do, moved together. Those of likelihoods have intervals instead. Of those that a
+// fold holds second derivatives say nothing.
 func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 	if m.hessian == nil || p.squares || !out.KKT.Certified {
 		return

@@ -218,9 +218,9 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 	return gain, step, radius, most
 }
 
-// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns the
-// certificate with a larger gain and its step if a run there confirms it. As far as the model is convex, the gain is at
-// most in proportion to how far variables may move.
+// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns
+// the certificate with a larger gain and its step if a run there confirms it. As far as the model is convex, the gain
+// is at most in proportion to how far variables may move.
 func (p *Problem) farther(c Certificate) Certificate {
 	const far = 10
 	gain, enough := float64(c.Stationarity*p.Size), float64(p.Enough*p.Size)
