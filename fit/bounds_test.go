@@ -46,6 +46,8 @@ solver { rtol = 1e-10 }
 		}
 	}
 	refused(m, set("um", -1), "above its upper one")
+	root := parse(t, strings.Replace(text, "[-um, um]", "[-um, sqrt(um - 2)]", 1))
+	refused(root, set("um", 1.2), "the bounds of u, -1.2 and NaN, which follow from params, are not both numbers")
 	sought := parse(t, strings.Replace(text, "top = 6", "top = 6 in [1, 8]", 1))
 	refused(sought, fit.Options{}, "is searched for as well")
 }

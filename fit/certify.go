@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -393,9 +394,14 @@ func (p judge) extent(ctx context.Context, e *evaluator, c *certify.Problem) flo
 }
 
 // onward searches on from a point that is no minimum, and reports whether it came to a better one.
-func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start, c *certificate) bool {
+func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start, c *certificate) (better bool) {
 	ctx, end := p.within(ctx)
-	defer end()
+	defer func() {
+		if !better && errors.Is(context.Cause(ctx), errTime) {
+			best.Status, best.Why, best.late = "limit", errTime.Error(), true
+		}
+		end()
+	}()
 	o := p.searchOptions(m.x)
 	try := func(search func() (optim.Result, error)) bool {
 		s := p.ended(ctx, e, best.Number, best.From, search)
@@ -454,14 +460,27 @@ func (c *certificate) words(p judge, best *Start, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
-	case (best.Status == "stopped" || !c.known()) && p.late():
-		return p.cutShort() + "; the numbers are those of the best point so far"
 	case best.Status == "stopped" || !c.known():
-		return "the fit was interrupted; the numbers are those of the best point so far"
+		why := "the fit was interrupted"
+		switch {
+		case best.late:
+			why = "the search was ended: fit.max_time = " + diag.Number(p.settings.MaxTime) +
+				" was reached before a minimum"
+		case p.late():
+			why = p.cutShort()
+		}
+		why += "; the numbers are those of the best point so far"
+		if best.Violated {
+			why += ", where " + violated(out.Constraints)
+		}
+		return why
 	case c.violated:
 		why, more := "a search could not find a feasible point from here", ""
-		if c.infeasible {
+		switch {
+		case c.infeasible:
 			why = "no point near this one satisfies the constraints better"
+		case best.late:
+			why = errTime.Error()
 		}
 		if n := len(out.Starts); p.settings.Starts == 1 {
 			if more = "; others may: --starts 50"; n > 1 {

@@ -162,7 +162,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		out.Status = "partial"
 	}
 	p.remarks(m, c, out)
-	p.vague(m, out)
+	p.vague(m, c, out)
 	c.tell(out)
 	return better, nil
 }
@@ -265,8 +265,9 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 }
 
 // vague warns of estimates that the minimum does not tell: moved by much of its size, one of them changes the objective
-// by less than its error; or several do, moved together. Those of likelihoods have intervals instead.
-func (p *problem) vague(m *minimum, out *Result) {
+// by less than its error; or several do, moved together. Those of likelihoods have intervals instead. Of those that a
+// fold holds second derivatives say nothing.
+func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 	if m.hessian == nil || p.squares || !out.KKT.Certified {
 		return
 	}
@@ -277,7 +278,11 @@ func (p *problem) vague(m *minimum, out *Result) {
 	}
 	noise, sizes, n := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value)), p.sizes(m.x), len(m.x)
 	var rest []int // what is told, moved alone
+	folded := c.problem.Folded()
 	for _, i := range m.free() {
+		if folded[i] {
+			continue
+		}
 		h := m.hessian[i*n+i]
 		flat := !(h > 0) && math.Abs(m.gradient[i])*sizes[i] <= noise
 		if moved := math.Sqrt(2 * noise / h); flat || moved > much*sizes[i] {
@@ -640,10 +645,10 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		})
 	}
 	best := &out.Starts[0]
-	if m.cut != "" && best.Status != "stopped" {
-		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
-	} else if text := c.words(judge{p}, best, out); text != "" {
+	if text := c.words(judge{p}, best, out); text != "" {
 		note(diag.Warning, "%s", text)
+	} else if m.cut != "" {
+		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
 	}
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")

@@ -1,6 +1,7 @@
 package fit_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -99,6 +100,24 @@ func TestFlatDirections(t *testing.T) {
 		}
 		if !ok {
 			t.Errorf("%s, %s: %s, at %v: %q, want %q", c.model, c.fit, r.Starts[0].Status, r.Estimates, said, c.want)
+		}
+	}
+}
+
+// TestToldByFold: what a fold holds is told, whatever second derivatives of the side say on which a search ends.
+func TestToldByFold(t *testing.T) {
+	for _, u := range []string{"0.5", "0.7", "0.9"} {
+		r := run(t, parse(t, `time t from 0 to 4
+param u = `+u+`, w = 1.3
+state x = 1
+x' = -u*x
+objective L = max(final(x), 1 - final(x)) + 0.1*(w - 2*u)^2
+fit { over = [u, w] }
+solver { rtol = 1e-8  atol = 1e-11 }
+`), fit.Options{})
+		near(t, "u", estimate(t, r, "u").Value, math.Ln2/4, 1e-6)
+		if r.Status != "ok" || strings.Contains(messages(r), "does not tell") {
+			t.Errorf("from u = %s: %s, %s", u, r.Status, messages(r))
 		}
 	}
 }

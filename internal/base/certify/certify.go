@@ -56,6 +56,7 @@ type Problem struct {
 	curves  []float64   // Hessian, or what differences of gradients make of it; during gain, that of the Lagrangian
 	bends   [][]float64 // those of the constraints; nil where they are not known
 	presses bool        // constraints hold the solution of a linear program
+	only    float64     // the radius of which programs are solved, since it led to the last piece; 0: of all
 }
 
 // cut is a piece of a function: its value at X, by its derivatives elsewhere. Constraint −1 is the objective.
@@ -83,12 +84,16 @@ func (p *Problem) Minimum() Certificate {
 	p.curves = p.Hessian
 	for {
 		gain, step, radius := p.gain()
+		if p.only != 0 && !(gain > float64(p.Enough*p.Size)) {
+			p.only = 0
+			continue
+		}
 		c.Stationarity, c.Step, c.Pieces, c.Programs = gain/p.Size, step, len(p.cuts), p.solved
 		if c.Stationarity <= p.Enough && c.Feasibility <= likely && p.differ() {
 			continue
 		}
 		if !(c.Stationarity > p.Enough) || step == nil || p.Near == nil || len(p.cuts) >= most {
-			return c
+			return p.farther(c)
 		}
 		const little = 1e-4 // of sizes
 		met, real := p.probe(step, math.Min(little, radius), true)
@@ -96,10 +101,33 @@ func (p *Problem) Minimum() Certificate {
 		for far := 10 * little; !met && far <= 10*radius && len(p.Min) > 0; far *= 10 {
 			met, _ = p.probe(step, math.Min(far, radius), false)
 		}
-		if !met {
-			return c
+		if p.only = 0; met && p.curves != nil {
+			p.only = radius
+		} else if !met {
+			return p.farther(c)
 		}
 	}
+}
+
+// Folded tells which variables have slopes that differ between the pieces of the objective that meet at the point, as
+// far as these were found. What differs far less than others is curvature between the places where they were.
+func (p *Problem) Folded() []bool {
+	const part = 1e-2
+	out := make([]bool, len(p.X))
+	for _, k := range p.cuts {
+		if k.constraint >= 0 {
+			continue
+		}
+		by, most := make([]float64, len(p.X)), 0.0
+		for i, v := range k.slope {
+			by[i] = math.Abs(float64((v - p.At.Gradient[i]) * p.Sizes[i]))
+			most = math.Max(most, by[i])
+		}
+		for i, v := range by {
+			out[i] = out[i] || v > float64(part*most)
+		}
+	}
+	return out
 }
 
 // radii are the parts of sizes by which variables may move.
@@ -148,6 +176,9 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 	p.presses = false
 	most = math.Inf(1)
 	for _, r := range radii {
+		if p.only != 0 && r != p.only {
+			continue
+		}
 		if p.Over != nil && p.Over() {
 			return 0, nil, 0, most
 		}
@@ -185,6 +216,43 @@ func (p *Problem) programs() (gain float64, step []float64, radius, most float64
 		}
 	}
 	return gain, step, radius, most
+}
+
+// farther looks beyond the sizes of variables, where the minimum of a valley that hardly curves may lie, and returns
+// the certificate with a larger gain and its step if a run there confirms it. As far as the model is convex, the gain
+// is at most in proportion to how far variables may move.
+func (p *Problem) farther(c Certificate) Certificate {
+	const far = 10
+	gain, enough := float64(c.Stationarity*p.Size), float64(p.Enough*p.Size)
+	if p.curves == nil || p.Near == nil || len(p.X) > manyVariables || far*gain <= enough || gain > clearly*enough {
+		return c
+	}
+	l, of, scale := p.program(far)
+	if l == nil || math.IsInf(scale, 1) || p.Over != nil && p.Over() {
+		return c
+	}
+	plain := p.curves
+	defer func() { p.curves = plain }()
+	p.curves = p.lagrangian(plain, of, l.Solve().Multipliers, scale)
+	p.solved++
+	x := p.curved(l, scale, far).Solve()
+	if x == nil {
+		return c
+	}
+	d := p.whole(x, far)
+	promised, q := p.along(d)
+	if !(promised > float64(1.02*gain)) {
+		return c
+	}
+	d = scaled(d, q)
+	at, part := p.nearby(d, far)
+	if at == nil || part < 1 || p.Violation(&at.Constraints) > math.Max(p.Feasibility(), 1e-9) {
+		return c
+	}
+	if fell := p.At.Value - at.Value; fell > gain && fell > 2*p.Noise {
+		c.Stationarity, c.Step, c.Programs, c.Real = fell/p.Size, d, p.solved, true
+	}
+	return c
 }
 
 // lagrangian returns the Hessian of F with the constraints that hold the solution of a program, each with its

@@ -67,8 +67,12 @@ func TestFlat(t *testing.T) {
 				return nil
 			},
 		}
+		size := 5.0
+		if round >= 4 && round < 8 { // the minimum is beyond the sizes
+			size = 0.02
+		}
 		for i := range n {
-			p.Sizes[i], p.Lo[i], p.Hi[i] = 5, math.Inf(-1), math.Inf(1)
+			p.Sizes[i], p.Lo[i], p.Hi[i] = size, math.Inf(-1), math.Inf(1)
 		}
 		p.Near = func(x []float64) (*Point, error) {
 			to := &Point{

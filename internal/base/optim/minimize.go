@@ -264,7 +264,8 @@ type quasiNewton struct {
 	memory int
 	s, y   [][]float64 // scaled steps and differences of slopes
 	a, b   [][]float64
-	stale  bool // a and b are those of other steps
+	room   []float64 // of a and b
+	stale  bool      // a and b are those of other steps
 	gamma  float64
 	// solved is a step whose product with B is known: right.
 	solved, right []float64
@@ -304,9 +305,16 @@ func (f *quasiNewton) update() {
 	}
 	f.stale = false
 	f.a, f.b = f.a[:0], f.b[:0]
+	if f.room == nil {
+		f.room = make([]float64, 2*f.memory*len(f.s[0]))
+	}
+	room := f.room
 	for i, s := range f.s {
-		a, b := make([]float64, len(s)), make([]float64, len(s))
+		n := len(s)
+		a, b := room[:n:n], room[n:2*n:2*n]
+		room = room[2*n:]
 		f.product(s, a)
+		clear(b)
 		add(b, 1/math.Sqrt(dot(f.y[i], s)), f.y[i])
 		root := math.Sqrt(dot(s, a))
 		for j := range a {

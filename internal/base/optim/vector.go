@@ -1,12 +1,23 @@
 package optim
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/base/simd"
+)
 
 // Products are rounded before they are added, here and in all of the package, so that no compiler fuses the two: the
-// bits are those of every architecture.
+// bits are those of every architecture. Long vectors go through package simd, whose bits are so as well: dot products
+// in eight chains, and all is fused.
+
+// long is the length from which package simd is faster.
+const long = 64
 
 // dot returns aᵀb.
 func dot(a, b []float64) float64 {
+	if len(a) >= long {
+		return simd.Dot(a, b)
+	}
 	s := 0.0
 	for i, v := range a {
 		s += float64(v * b[i])
@@ -16,10 +27,21 @@ func dot(a, b []float64) float64 {
 
 // add adds f·a to to.
 func add(to []float64, f float64, a []float64) {
+	if len(a) >= long {
+		to = to[:len(a)]
+		simd.Combine(to, to, f, one[:], first[:], a, 0)
+		return
+	}
 	for i, v := range a {
 		to[i] += float64(f * v)
 	}
 }
+
+// one and first make a sum of one term.
+var (
+	one   = [1]float64{1}
+	first = [1]int{0}
+)
 
 // norm returns the Euclidean norm of a, also where squares overflow.
 func norm(a []float64) float64 {
@@ -41,7 +63,11 @@ func norm(a []float64) float64 {
 func largest(a []float64) float64 {
 	most := 0.0
 	for _, v := range a {
-		most = math.Max(most, math.Abs(v))
+		if v = math.Abs(v); !(v <= most) {
+			if most = v; v != v {
+				return v
+			}
+		}
 	}
 	return most
 }

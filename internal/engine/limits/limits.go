@@ -26,7 +26,8 @@ func Bounded(m *compiled.Model) (list []*model.Symbol) {
 	return list
 }
 
-// At returns the bounds of s at pt, and the params that they read. A bound that is no number is none.
+// At returns the bounds of s at pt, and the params that they read. Where params make no number
+// of a bound it is NaN, and no value is within it.
 func At(m *compiled.Model, pt *compiled.Point, s *model.Symbol) (lo, hi float64, reads []string) {
 	one := func(e model.Expr, v float64) float64 {
 		if e == nil {
@@ -43,10 +44,7 @@ func At(m *compiled.Model, pt *compiled.Point, s *model.Symbol) (lo, hi float64,
 			copy(run.Input(in.Name), pt.Param(name))
 		}
 		run.Run()
-		if x := run.Output(tapec.NumberName)[0]; x == x {
-			return x
-		}
-		return v
+		return run.Output(tapec.NumberName)[0]
 	}
 	return one(s.Least, s.Lo), one(s.Most, s.Hi), reads
 }

@@ -101,7 +101,11 @@ func (m *Model) BoundsOf(setup Setup) ([][2]float64, error) {
 					break
 				}
 			}
-			if !(lo <= hi) {
+			switch {
+			case lo != lo || hi != hi:
+				l.Errorf(settings.CodeSetting, s.Span, "the bounds of %s, %s and %s, which follow from params, are "+
+					"not both numbers", v.Name, diag.Number(lo), diag.Number(hi))
+			case lo > hi:
 				l.Errorf(settings.CodeSetting, s.Span, "the lower bound of %s, %s, is above its upper one, %s; both "+
 					"follow from params", v.Name, diag.Number(lo), diag.Number(hi))
 			}
