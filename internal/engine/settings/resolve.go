@@ -39,7 +39,7 @@ func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic, s.Delayed = m.Algebraic(), len(m.Lags) > 0
 	if len(m.Randoms)+len(m.Individual) > 0 { // modes are sought and differentiated
-		s.rtol.all = ofPopulations
+		s.rtol.all, s.Populated = ofPopulations, true
 	}
 	for _, x := range m.States {
 		s.States += x.Type.Shape.Size()
