@@ -179,7 +179,8 @@ func (c *checker) modelTime(e *entity, t *dataTable, k int) bool {
 	return true
 }
 
-// common reports whether a table is the same in all experiments: nothing in it is named but columns of a file.
+// common reports whether a table is the same in all experiments: nothing in it is named but columns of a file and
+// predefined numbers, such as nan.
 func common(d *ast.Data) bool {
 	if call, ok := strip(d.Value).(*ast.Call); ok && isName(call.Fun, "csv") {
 		return true
@@ -187,8 +188,10 @@ func common(d *ast.Data) bool {
 	same := d.Value == nil
 	for _, s := range d.Settings {
 		ast.Inspect(s.Value, func(n ast.Node) bool {
-			switch n.(type) {
-			case *ast.Name, *ast.Call:
+			switch n := n.(type) {
+			case *ast.Name:
+				same = same && !n.Ident.Quoted && predefined(n.Ident.Name)
+			case *ast.Call:
 				same = false
 			}
 			return same
