@@ -95,6 +95,10 @@ func readData(text string, r record) (d dataRecord, err error) {
 			i++
 			it.value, it.bracket = list[i].value, true
 		}
+		if i+1 < len(list) && it.value == "" && key == "IGNORE" && list[i+1].value == "" && len(list[i+1].key) == 1 {
+			i++ // IGNORE #
+			it.value = list[i].key
+		}
 		is := func(full string, least int) bool { return len(key) >= least && strings.HasPrefix(full, key) }
 		switch {
 		case key == "" && it.bracket:

@@ -382,6 +382,24 @@ func (m *matrix) diagonal(all []entry) error {
 	return nil
 }
 
+// triangle returns the lower triangle of a matrix that VALUES(diagonal, others) gives.
+func triangle(e entry, n int) (values []float64, err error) {
+	words := strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
+	var x [2]float64
+	ok := len(words) == len(x)
+	for k := 0; ok && k < len(x); k++ {
+		x[k], ok = readNumber(words[k])
+	}
+	if !ok {
+		return nil, faultf(e.at, "VALUES has two numbers, that of the diagonal and that of the others: VALUES(0.1, 0.01)")
+	}
+	for i := range n {
+		values = append(values, slices.Repeat(x[1:], i)...)
+		values = append(values, x[0])
+	}
+	return values, nil
+}
+
 // block reads BLOCK(n).
 func (m *matrix) block(at place, all []entry, n int, known bool) error {
 	b := &block{n: n, block: n > 1, at: at}
@@ -407,8 +425,16 @@ func (m *matrix) block(at place, all []entry, n int, known bool) error {
 		if e.bracket {
 			words = strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
 		}
+		if upper == "VALUES" && i+1 < len(all) && all[i+1].bracket {
+			i++
+			var err error
+			if values, err = triangle(all[i], n); err != nil {
+				return err
+			}
+			continue
+		}
 		if upper == "VALUES" || upper == "NAMES" {
-			return faultf(e.at, "%s(…) is not read in $%s: write the numbers of the lower triangle", upper, m.what)
+			return faultf(e.at, "%s is not read there in $%s: write the numbers of the lower triangle", upper, m.what)
 		}
 		if k, ok := repeat(e.text); ok && !e.bracket && len(values) > 0 {
 			for range k - 1 {
