@@ -486,7 +486,8 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 			return nil
 		}
 		m.x, m.gradient, m.hessian = slices.Clone(x), gradient, hessian
-		const near = 0.1                      // of the size of a coordinate
+		const near = 0.1 // of the size of a coordinate
+
 		if integrates(p) && promise < 1e-12 { // a millionth of a standard error
 			return nil
 		}
