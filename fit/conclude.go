@@ -440,7 +440,7 @@ const shortStep = 1e-6
 // nothing.
 func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool, rounds int) error {
 	curved := p.squares || p.algorithm == "newton" || p.algorithm == "sqp" && len(p.coords) <= many
-	if !curved || len(m.active) > 0 || rounds == 0 || e.hessian == nil && !p.hasHessian() {
+	if !curved || len(m.active) > 0 || rounds == 0 || !curvable(e) {
 		return nil
 	}
 	converged = converged && p.algorithm != "sqp" // a step might violate a constraint
@@ -487,11 +487,7 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 		}
 		m.x, m.gradient, m.hessian = slices.Clone(x), gradient, hessian
 		const near = 0.1 // of the size of a coordinate
-
-		if integrates(p) && promise < 1e-12 { // a millionth of a standard error
-			return nil
-		}
-		if !converged || round == rounds-1 || longest < 1e-15 || longest > near || promise > last/4 {
+		if !converged || round == rounds-1 || longest < 1e-15 || longest > near || !worth(p, promise, last) {
 			return nil
 		}
 		last = promise
@@ -502,6 +498,15 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 		}
 	}
 	return nil
+}
+
+// curvable reports whether runs make second derivatives.
+func curvable(e *evaluator) bool { return e.hessian != nil || e.p.hasHessian() }
+
+// worth reports whether a step that promises so much is to be made, after one that promised last. Of integrals over
+// random effects, one of a millionth of a standard error is not.
+func worth(p *problem, promise, last float64) bool {
+	return promise <= last/4 && !(integrates(p) && promise < 1e-12)
 }
 
 // checkedAt returns options of a run at x of which the objective is compared with that of an independent run.
@@ -553,9 +558,9 @@ func (p *problem) calibrate(ctx context.Context) {
 	}
 }
 
-// certifiedRun returns the run of a certificate where others would be long in the making and would say the same; nil for
-// none.
-func (p *problem) certifiedRun(c *certificate) *odes.Sensitivities {
+// certifiedRun returns the run of a certificate where others would be long in the making and would say the same; nil
+// for none.
+func certifiedRun(p *problem, c *certificate) *odes.Sensitivities {
 	if !integrates(p) || len(p.constraints) > 0 || !c.known() || c.value.Trust != odes.Sound {
 		return nil
 	}
@@ -566,7 +571,7 @@ func (p *problem) certifiedRun(c *certificate) *odes.Sensitivities {
 // That of integrals over random effects takes long, and the certificate has it.
 func (p *problem) value(ctx context.Context, out *Result, m *minimum, c *certificate) error {
 	o := p.checkedAt(m.x)
-	s := p.certifiedRun(c)
+	s := certifiedRun(p, c)
 	certified := s != nil
 	if s == nil {
 		var err error
@@ -608,7 +613,7 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum, c *certifi
 // oneSided warns where derivatives at the minimum are those of one side, and with them what follows from them. That few
 // of their digits are right is no news: they are to be zero.
 func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum, c *certificate) error {
-	s := p.certifiedRun(c)
+	s := certifiedRun(p, c)
 	if s == nil {
 		o := p.checkedAt(m.x)
 		o.Wrt = p.names

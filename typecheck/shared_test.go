@@ -23,7 +23,8 @@ func TestSharedTables(t *testing.T) {
 		"time = [0, 1]  y = [2 [mg], 3] [g]": true,
 	} {
 		var l diag.List
-		f := parser.Parse(source.NewFile("t.ode", fmt.Sprintf("data D { %s }", strings.ReplaceAll(text, "  ", "\n"))), &l)
+		table := fmt.Sprintf("data D { %s }", strings.ReplaceAll(text, "  ", "\n"))
+		f := parser.Parse(source.NewFile("t.ode", table), &l)
 		if l.HasErrors() {
 			t.Errorf("%s: %v", text, l.Err())
 			continue

@@ -382,8 +382,13 @@ func (m *matrix) diagonal(all []entry) error {
 	return nil
 }
 
-// triangle returns the lower triangle of a matrix that VALUES(diagonal, others) gives.
-func triangle(e entry, n int) (values []float64, err error) {
+// triangle returns the lower triangle of a matrix that VALUES(diagonal, others) gives; list begins with that word.
+func (m *matrix) triangle(list []entry, word string, n int) (values []float64, err error) {
+	if word != "VALUES" || len(list) < 2 || !list[1].bracket {
+		return nil, faultf(list[0].at, "%s is not read there in $%s: write the numbers of the lower triangle", word,
+			m.what)
+	}
+	e := list[1]
 	words := strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
 	var x [2]float64
 	ok := len(words) == len(x)
@@ -391,7 +396,7 @@ func triangle(e entry, n int) (values []float64, err error) {
 		x[k], ok = readNumber(words[k])
 	}
 	if !ok {
-		return nil, faultf(e.at, "VALUES has two numbers, that of the diagonal and that of the others: VALUES(0.1, 0.01)")
+		return nil, faultf(e.at, "VALUES has two numbers, for the diagonal and for the rest: VALUES(0.1, 0.01)")
 	}
 	for i := range n {
 		values = append(values, slices.Repeat(x[1:], i)...)
@@ -425,16 +430,13 @@ func (m *matrix) block(at place, all []entry, n int, known bool) error {
 		if e.bracket {
 			words = strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
 		}
-		if upper == "VALUES" && i+1 < len(all) && all[i+1].bracket {
+		if upper == "VALUES" || upper == "NAMES" {
 			i++
 			var err error
-			if values, err = triangle(all[i], n); err != nil {
+			if values, err = m.triangle(all[i-1:], upper, n); err != nil {
 				return err
 			}
 			continue
-		}
-		if upper == "VALUES" || upper == "NAMES" {
-			return faultf(e.at, "%s is not read there in $%s: write the numbers of the lower triangle", upper, m.what)
 		}
 		if k, ok := repeat(e.text); ok && !e.bracket && len(values) > 0 {
 			for range k - 1 {
