@@ -49,6 +49,7 @@ type certificate struct {
 	found      certify.Certificate
 	gain       float64 // of the objective
 	value      odes.Value
+	run        *odes.Sensitivities
 	squares    []float64 // the curvature that squares have; nil where there are none
 	sound      bool      // all numbers of the runs are
 	farStart   bool      // the start was so far away that gains are not a part of what the search has gained
@@ -198,7 +199,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		c.Size = p.extent(ctx, e, c)
 	}
 	c.Noise = s.Values[0].Error
-	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], squares: squares}
+	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], run: s, squares: squares}
 	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
 	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
 	out.gain = out.Stationarity * c.Size
@@ -384,8 +385,14 @@ func (p judge) extent(ctx context.Context, e *evaluator, c *certify.Problem) flo
 			size = max(size, math.Abs(float64(c.Hessian[i*n+i]*s*s/2)))
 		}
 	}
-	if s, err := e.run(ctx, p.start, false); err == nil {
-		size = max(size, math.Abs(s.Values[0].Value-c.At.Value*p.sign()))
+	first := p.atStart
+	if !integrates(p.problem) || math.IsNaN(first) {
+		if s, err := e.run(ctx, p.start, false); err == nil {
+			first = s.Values[0].Value
+		}
+	}
+	if first-first == 0 {
+		size = max(size, math.Abs(first-c.At.Value*p.sign()))
 	}
 	if size == 0 {
 		return 1 // nothing changes the objective

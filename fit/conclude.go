@@ -100,7 +100,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		return nil, err
 	}
 	out.Warnings = nil
-	if err := p.value(whole, out, m); err != nil {
+	if err := p.value(whole, out, m, c); err != nil {
 		if ctx.Err() == nil {
 			return nil, err
 		}
@@ -436,13 +436,16 @@ func (p *problem) slope(ctx context.Context, e *evaluator, m *minimum) error {
 	return nil
 }
 
+// shortStep is what a step of a thousandth of a standard error promises of a negative log likelihood, and a bit more.
+const shortStep = 1e-6
+
 // polish goes on by Newton's method with exact Hessians from where a search has converged: a search stops where the
 // values of the objective tell nothing more, and its derivatives tell more. It leaves the gradient and the Hessian at
 // the minimum in m. Where the method of the model has no second derivatives, or a constraint is active, it does
 // nothing.
 func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool, rounds int) error {
 	curved := p.squares || p.algorithm == "newton" || p.algorithm == "sqp" && len(p.coords) <= many
-	if !curved || len(m.active) > 0 || rounds == 0 || !p.hasHessian() {
+	if !curved || len(m.active) > 0 || rounds == 0 || !curvable(e) {
 		return nil
 	}
 	converged = converged && p.algorithm != "sqp" // a step might violate a constraint
@@ -452,9 +455,8 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 	last := math.Inf(1) // what the step before promised
 	x := slices.Clone(m.x)
 	for round := range rounds {
-		// A Hessian that is long in the making stays after a step of less than a thousandth of a standard error.
-		const short = 1e-6
-		stays := round > 0 && last < short && integrates(p)
+		// A Hessian that is long in the making stays after a short step.
+		stays := round > 0 && last < shortStep && integrates(p)
 		s, err := e.run(ctx, x, !stays)
 		if err != nil {
 			if m.gradient != nil || ctx.Err() != nil {
@@ -490,7 +492,7 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 		}
 		m.x, m.gradient, m.hessian = slices.Clone(x), gradient, hessian
 		const near = 0.1 // of the size of a coordinate
-		if !converged || round == rounds-1 || longest < 1e-15 || longest > near || promise > last/4 {
+		if !converged || round == rounds-1 || longest < 1e-15 || longest > near || !worth(p, promise, last) {
 			return nil
 		}
 		last = promise
@@ -501,6 +503,15 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 		}
 	}
 	return nil
+}
+
+// curvable reports whether runs make second derivatives.
+func curvable(e *evaluator) bool { return e.hessian != nil || e.p.hasHessian() }
+
+// worth reports whether a step that promises so much is to be made, after one that promised last. Of integrals over
+// random effects, one of a millionth of a standard error is not.
+func worth(p *problem, promise, last float64) bool {
+	return promise <= last/4 && !(integrates(p) && promise < 1e-12)
 }
 
 // checkedAt returns options of a run at x of which the objective is compared with that of an independent run.
@@ -537,6 +548,7 @@ func (p *problem) calibrate(ctx context.Context) {
 		return
 	}
 	defer p.giveBack(e)
+	p.atStart = s.Values[0].Value
 	expected := p.noise(s)
 	if e.comparison != nil {
 		if e.at(ctx, p.start) != nil {
@@ -551,12 +563,26 @@ func (p *problem) calibrate(ctx context.Context) {
 	}
 }
 
+// certifiedRun returns the run of a certificate where others would be long in the making and would say the same; nil
+// for none.
+func certifiedRun(p *problem, c *certificate) *odes.Sensitivities {
+	if !integrates(p) || len(p.constraints) > 0 || !c.known() || c.value.Trust != odes.Sound {
+		return nil
+	}
+	return c.run
+}
+
 // value computes the objective and the constraints at the minimum as results are: with an independent run beside it.
-func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
+// That of integrals over random effects takes long, and the certificate has it.
+func (p *problem) value(ctx context.Context, out *Result, m *minimum, c *certificate) error {
 	o := p.checkedAt(m.x)
-	s, err := p.model.Sensitivities(ctx, o)
-	if err != nil {
-		return err
+	s := certifiedRun(p, c)
+	certified := s != nil
+	if s == nil {
+		var err error
+		if s, err = p.model.Sensitivities(ctx, o); err != nil {
+			return err
+		}
 	}
 	out.Objective, out.Run = s.Values[0], s.Settings
 	if len(p.constraints) > 0 {
@@ -573,11 +599,14 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 		out.Constraints = c.Values
 	}
 	for _, d := range s.Warnings {
+		if certified && d.Code == odes.CodeAccuracy { // few digits of a derivative that is zero are no news
+			continue
+		}
 		if d.Level == diag.Warning {
 			out.Warnings = append(out.Warnings, d)
 		}
 	}
-	if err := p.oneSided(ctx, out, m); err != nil {
+	if err := p.oneSided(ctx, out, m, c); err != nil {
 		return err
 	}
 	if out.Objective.Trust == odes.Lost {
@@ -588,13 +617,16 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 
 // oneSided warns where derivatives at the minimum are those of one side, and with them what follows from them. That few
 // of their digits are right is no news: they are to be zero.
-func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum) error {
-	o := p.checkedAt(m.x)
-	o.Wrt = p.names
-	o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
-	s, err := p.model.Sensitivities(ctx, o)
-	if err != nil {
-		return ctx.Err() // then there are none to warn of
+func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum, c *certificate) error {
+	s := certifiedRun(p, c)
+	if s == nil {
+		o := p.checkedAt(m.x)
+		o.Wrt = p.names
+		o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+		var err error
+		if s, err = p.model.Sensitivities(ctx, o); err != nil {
+			return ctx.Err() // then there are none to warn of
+		}
 	}
 	for _, d := range s.Warnings {
 		told := func(o diag.Diagnostic) bool { return o.Span == d.Span && o.Message == d.Message }

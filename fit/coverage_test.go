@@ -74,7 +74,7 @@ fit { log = [s, w_cl, w_v]  intervals = wald }
 				inside[i]++
 			}
 		}
-		if round%20 == 19 {
+		if round%5 == 4 {
 			t.Logf("%d of %d: %v", fits, round+1, inside)
 		}
 	}

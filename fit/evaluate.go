@@ -358,17 +358,26 @@ func (p *problem) sign() float64 {
 
 // run makes a run at x with first derivatives of the objective and the constraints, or with second ones of the former.
 func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.Sensitivities, err error) {
-	if second {
-		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
-	}
-	if e.ran != nil && !e.warm && slices.Equal(x, e.ran) {
+	if !second && e.ran != nil && !e.warm && slices.Equal(x, e.ran) {
 		return e.there, nil
 	}
+	alone := len(e.p.constraints) == 0 // which runs with second derivatives do not have
 	defer func() {
+		if second && !alone {
+			return
+		}
 		if e.ran = nil; err == nil && !e.warm && integrates(e.p) {
 			e.ran, e.there = slices.Clone(x), s
 		}
 	}()
+	if second {
+		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
+	}
+	if e.hessian != nil && integrates(e.p) && alone { // the integrals at x stay for second derivatives
+		e.hessian.CrossProducts(true)
+		defer e.hessian.CrossProducts(false)
+		return e.runOf(ctx, x, &e.hessian, nil)
+	}
 	return e.runOf(ctx, x, &e.gradient, func() (*odes.Runner, error) {
 		o := e.p.runOptions()
 		o.Of = []string{e.p.settings.Objective}

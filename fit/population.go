@@ -119,7 +119,9 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 				}
 			}
 		}
-		cross = invert(slices.Clone(products), k)
+		if len(list.Subjects) > k { // gradients add up to zero at a minimum: of fewer, products have no inverse
+			cross = invert(slices.Clone(products), k)
+		}
 		if r != nil {
 			sandwich = times(times(r, products, k), r, k)
 		}

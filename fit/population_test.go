@@ -244,6 +244,7 @@ func TestPopulationBits(t *testing.T) {
 	want := of(m, 1)
 	for name, got := range map[string][]float64{
 		"after others": of(m, 1, 0.9, 0.2), "two threads": of(m, 2), "another order": of(back, 1),
+		"where it was": of(m, 1, 0.5),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, not %v", name, got, want)
@@ -488,13 +489,26 @@ func TestCrossProducts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	estimate := slices.Clone(s.Hessian)
+	r.CrossProducts(false) // where it was: integrals stay, and second derivatives are those of a new run
+	again, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := m.Sensitivities(t.Context(), opts.SecondOrder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(again.Hessian, other.Hessian) || !slices.Equal(again.Gradient, other.Gradient) {
+		t.Errorf("second derivatives are %v, and %v by a new run", again.Hessian, other.Hessian)
+	}
 	for i := range 2 {
 		for j := range 2 {
 			want := 0.0
 			for _, q := range p.Subjects {
 				want += q.Gradient[i] * q.Gradient[j]
 			}
-			if got := s.Hessian[2*i+j]; math.Abs(got-want) > 1e-9*math.Abs(want) {
+			if got := estimate[2*i+j]; math.Abs(got-want) > 1e-9*math.Abs(want) {
 				t.Errorf("[%d, %d] is %g, not %g", i, j, got, want)
 			}
 		}

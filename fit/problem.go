@@ -31,6 +31,7 @@ type problem struct {
 	squares     bool
 	kinks       bool
 	rough       float64 // how the error of the objective compares with that which rtol promises
+	atStart     float64 // the objective of integrals over random effects; NaN where it is not known
 	fixed       float64 // what the priors of other params add to the objective
 	readsPriors bool    // the objective may read priors
 	algorithm   string
@@ -140,7 +141,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	}
 	p := &problem{
 		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: separate(m.Priors(), symbols),
-		constraints: m.Constraints(), rough: 1, telling: &sync.Mutex{}, told: &Progress{},
+		constraints: m.Constraints(), rough: 1, atStart: math.NaN(), telling: &sync.Mutex{}, told: &Progress{},
 	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())

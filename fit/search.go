@@ -299,8 +299,8 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 	}
 	q := e.smooth()
 	q.Bounds = b
-	if integrates(p) && p.algorithm == "newton" {
-		o.Digits = 1e-3 // a point takes long, and the steps behind a search have better Hessians
+	if integrates(p) && p.algorithm == "newton" && len(p.coords) <= many {
+		o.Promise = shortStep // a point takes long, and the steps behind a search have better Hessians
 	}
 	o.FirstOrder = p.algorithm == "lbfgsb"
 	return optim.Minimize(ctx, q, x, o)

@@ -179,7 +179,7 @@ func (c *checker) modelTime(e *entity, t *dataTable, k int) bool {
 	return true
 }
 
-// common reports whether a table is the same in all experiments: nothing in it is named but columns of a file.
+// common reports whether a table is the same in all experiments: it names columns of a file, nan and such alone.
 func common(d *ast.Data) bool {
 	if call, ok := strip(d.Value).(*ast.Call); ok && isName(call.Fun, "csv") {
 		return true
@@ -187,10 +187,9 @@ func common(d *ast.Data) bool {
 	same := d.Value == nil
 	for _, s := range d.Settings {
 		ast.Inspect(s.Value, func(n ast.Node) bool {
-			switch n.(type) {
-			case *ast.Name, *ast.Call:
-				same = false
-			}
+			name, is := n.(*ast.Name)
+			_, call := n.(*ast.Call)
+			same = same && !call && (!is || !name.Ident.Quoted && predefined(name.Ident.Name))
 			return same
 		})
 	}

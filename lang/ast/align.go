@@ -102,7 +102,9 @@ func alignCells(lines []*line) {
 	}
 }
 
+// alignComments sets comments below each other. One behind a long line moves no others.
 func alignComments(lines []*line) {
+	const long = 100
 	widths := make([]int, len(lines))
 	column := 0
 	for i, n := range lines {
@@ -110,9 +112,11 @@ func alignComments(lines []*line) {
 		for _, c := range n.cells {
 			widths[i] += c.gap + utf8.RuneCountInString(c.text.String())
 		}
-		column = max(column, widths[i]+2)
+		if widths[i] <= long {
+			column = max(column, widths[i]+2)
+		}
 	}
 	for i, n := range lines {
-		n.comment = strings.Repeat(" ", column-widths[i]) + n.comment
+		n.comment = strings.Repeat(" ", max(column-widths[i], 2)) + n.comment
 	}
 }

@@ -126,9 +126,8 @@ type Options struct {
 	// Gradient stops a search where the norm of the projected gradient, each component times the size of its variable,
 	// is below it; 0: only the noise of the value counts.
 	Gradient float64
-	// Digits ends a search where a step promises less than this part of the noise of the value; 0: 1e-7, since the last
-	// digits of the variables cost little.
-	Digits float64
+	// Promise ends a search where a step that nothing bounds promises no more: the last digits are for others.
+	Promise float64
 	// Step stops a search where no variable changes by more than this fraction of its size; 0: 1e-14.
 	Step float64
 	// Feasible is how far constraints may be violated, relative to the largest of their value, their limits and the

@@ -286,14 +286,13 @@ func (s *search) expect(ctx context.Context, w *walk, promised float64, bounded 
 		}
 		return false, ByStep, true
 	}
+	if !bounded && promised <= s.o.Promise {
+		return true, ByNoise, true
+	}
 	if quiet && !bounded {
 		// The last digits cost little: six more of the value, which are three more of the variables. Values do not see
 		// them, but what the next model promises does.
-		digits := s.o.Digits
-		if digits == 0 {
-			digits = 1e-7
-		}
-		if w.polish++; w.polish > 30 || promised <= digits*w.noise || promised > 0.9*w.last {
+		if w.polish++; w.polish > 30 || promised <= 1e-7*w.noise || promised > 0.9*w.last {
 			return true, ByNoise, true
 		}
 		w.last = promised

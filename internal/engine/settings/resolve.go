@@ -39,8 +39,11 @@ const (
 func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic, s.Delayed = m.Algebraic(), len(m.Lags) > 0
-	if len(m.Randoms)+len(m.Individual) > 0 && !choice.Draws { // modes are sought and differentiated
-		s.rtol.all = ofPopulations
+	if len(m.Randoms)+len(m.Individual) > 0 {
+		s.Populated = true
+		if !choice.Draws { // modes are sought and differentiated
+			s.rtol.all = ofPopulations
+		}
 	}
 	for _, x := range m.States {
 		s.States += x.Type.Shape.Size()

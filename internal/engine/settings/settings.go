@@ -87,6 +87,7 @@ type Settings struct {
 // said is what settings say of models of some kinds, and what has no field of its own.
 type said struct {
 	Delayed    bool // the model reads its past
+	Populated  bool // the model has random effects
 	Numbers    bool // of results only numbers count, not where derivatives are those of one side
 	Marginal   Marginal
 	rtol, atol tolerances // Solver has them for each state
@@ -193,7 +194,9 @@ func (s *Settings) Decide() (why string) {
 	}
 	switch s.Method {
 	case "":
-		s.Method = usual
+		if s.Method = usual; s.Populated { // tolerances are tight
+			s.Method, _ = s.AutoMethod()
+		}
 	case Auto:
 		s.Method, why = s.AutoMethod()
 	default:

@@ -207,6 +207,11 @@ func TestForms(t *testing.T) {
 			},
 		},
 		{
+			what: "a matrix by two values", pk: "CL = THETA(1)*EXP(ETA(1))\nV = THETA(2)*EXP(ETA(2))\nKA=1\nS2=V",
+			rest: "$THETA (0, 2) (0, 20)\n$OMEGA BLOCK(2) VALUES(0.09, 0.0225)\n$SIGMA 1\n",
+			want: []string{"param w_CL     = 0.3 ", "param w_V      = 0.3 ", "param cor_CL_V = 0.25 "},
+		},
+		{
 			what: "SAEM, and the objective at its end", rest: usual +
 				"$EST METHOD=ITS INTER NITER=5\n$EST METHOD=SAEM NBURN=300\n" +
 				"$EST METHOD=IMP EONLY=1 ISAMPLE=3000 SEED=7\n",
@@ -292,6 +297,7 @@ func TestRefused(t *testing.T) {
 		change("(0, 2)", "(0, two)"):                           `"two" is no value of a THETA`,
 		change("$OMEGA 0.09", "$OMEGA BLOCK(2) 1 2 1"):         "not positive definite",
 		change("$OMEGA 0.09", "$OMEGA BLOCK(2) 1 2"):           "BLOCK(2) has 3 numbers",
+		change("$OMEGA 0.09", "$OMEGA BLOCK(2) VALUES(1)"):     "VALUES has two numbers",
 		change("$OMEGA 0.09", "$OMEGA -1"):                     "a variance is negative",
 		change("$OMEGA 0.09", "$OMEGA FIX DIAGONAL(1) 1"):      "FIX stands before the numbers of $OMEGA",
 		change("$OMEGA 0.09", "$OMEGA SAME BLOCK(1)"):          `"SAME" is not read in $OMEGA`,
@@ -316,6 +322,14 @@ func TestTables(t *testing.T) {
 			"a file without a heading", "IGNORE=C", "ID TIME DV AMT", "1 0 . 100\n1 1 5 0\nC 1 2 " +
 				"3\n2,0,.,50\n2,2,3,0\n",
 			"ID = [1, 1, 2, 2]", "csv",
+		},
+		{
+			"a letter without =", "IGNORE C", "ID TIME DV AMT", "1 0 . 100\nC 1 2 3\n1 1 5 0\n",
+			"ID = [1, 1]", "csv",
+		},
+		{
+			"a comment at the letter", "IGNORE=C; heads", "ID TIME DV AMT", "1 0 . 100\nC 1 2 3\n1 1 5 0\n",
+			"ID = [1, 1]", "csv",
 		},
 		{
 			"rows that are left out", "IGNORE=@ IGNORE=(ID.EQ.2,DV.GT.7)", "ID TIME DV AMT",

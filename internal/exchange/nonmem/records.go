@@ -52,7 +52,7 @@ var refused = map[string]string{
 	"RCOVI": "", "CHAIN": "$CHAIN reads values from a file: write them into $THETA, $OMEGA and $SIGMA",
 	"ETAS": "", "PHIS": "",
 	"SUPER":  "$SUPER is not read: write one control stream for each problem",
-	"DESIGN": "$DESIGN is not read",
+	"DESIGN": "$DESIGN evaluates plans of studies, which has no translation: take the record out",
 	"OMEGAP": noPriors, "OMEGAPD": noPriors, "SIGMAP": noPriors, "SIGMAPD": noPriors, "THETAP": noPriors,
 	"THETAPV": noPriors, "OLKJDF": noPriors, "OVARF": noPriors, "SLKJDF": noPriors, "SVARF": noPriors, "TTDF": noPriors,
 }
@@ -147,7 +147,7 @@ func options(text string, start, end int) (list []item, err error) {
 				it.bracket = true
 				it.value, err = p.bracket()
 			} else {
-				it.value = p.plain(" ,\t\r\n")
+				it.value = p.plain(" ,\t\r\n;")
 			}
 		case it.key != "" && p.pos == mark && p.pos < p.end && p.text[p.pos] == '(':
 			it.bracket = true

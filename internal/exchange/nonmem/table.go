@@ -73,6 +73,15 @@ type dataRecord struct {
 	ignoreAt, acAt place
 }
 
+// behind returns the letter that stands behind IGNORE without =; "" for none.
+func behind(list []item, i int) string {
+	if i+1 < len(list) && strings.EqualFold(list[i].key, "IGNORE") && list[i].value == "" &&
+		list[i+1].value == "" && len(list[i+1].key) == 1 {
+		return list[i+1].key
+	}
+	return ""
+}
+
 func readData(text string, r record) (d dataRecord, err error) {
 	d.ignore = '#'
 	p := &words{text: text, pos: r.start, end: r.end}
@@ -94,6 +103,10 @@ func readData(text string, r record) (d dataRecord, err error) {
 			list[i+1].key == "" && list[i+1].bracket { // IGNORE (ID.EQ.2)
 			i++
 			it.value, it.bracket = list[i].value, true
+		}
+		if letter := behind(list, i); letter != "" { // IGNORE #
+			i++
+			it.value = letter
 		}
 		is := func(full string, least int) bool { return len(key) >= least && strings.HasPrefix(full, key) }
 		switch {

@@ -382,6 +382,29 @@ func (m *matrix) diagonal(all []entry) error {
 	return nil
 }
 
+// triangle returns the lower triangle of a matrix that VALUES(diagonal, others) gives; list begins with that word.
+func (m *matrix) triangle(list []entry, word string, n int) (values []float64, err error) {
+	if word != "VALUES" || len(list) < 2 || !list[1].bracket {
+		return nil, faultf(list[0].at, "%s is not read there in $%s: write the numbers of the lower triangle", word,
+			m.what)
+	}
+	e := list[1]
+	words := strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
+	var x [2]float64
+	ok := len(words) == len(x)
+	for k := 0; ok && k < len(x); k++ {
+		x[k], ok = readNumber(words[k])
+	}
+	if !ok {
+		return nil, faultf(e.at, "VALUES has two numbers, for the diagonal and for the rest: VALUES(0.1, 0.01)")
+	}
+	for i := range n {
+		values = append(values, slices.Repeat(x[1:], i)...)
+		values = append(values, x[0])
+	}
+	return values, nil
+}
+
 // block reads BLOCK(n).
 func (m *matrix) block(at place, all []entry, n int, known bool) error {
 	b := &block{n: n, block: n > 1, at: at}
@@ -408,7 +431,12 @@ func (m *matrix) block(at place, all []entry, n int, known bool) error {
 			words = strings.FieldsFunc(e.text, func(c rune) bool { return strings.ContainsRune(" ,\t\r\n", c) })
 		}
 		if upper == "VALUES" || upper == "NAMES" {
-			return faultf(e.at, "%s(…) is not read in $%s: write the numbers of the lower triangle", upper, m.what)
+			i++
+			var err error
+			if values, err = m.triangle(all[i-1:], upper, n); err != nil {
+				return err
+			}
+			continue
 		}
 		if k, ok := repeat(e.text); ok && !e.bracket && len(values) > 0 {
 			for range k - 1 {
