@@ -25,8 +25,21 @@ type flows struct {
 	from   int // params; to is -1 for the end
 	to     int
 	tf     float64
-	endAt  int // param, or -1
+	endAt  int       // param, or -1
+	sees   []glimpse // [causes] what events see of an instant; nil for what they see behind it
 }
+
+// glimpse is what an event sees of a condition at the instant of a coincidence. A condition whose parts change places
+// there, or which a body lifts as it falls, is false for that instant, or is not: the first is what the definitions
+// say, and where rounding parts the two, it is either.
+type glimpse uint8
+
+const (
+	behind  glimpse = iota // as it is a little later
+	instant                // parts at their thresholds are false
+	held                   // it has not fallen
+	glimpses
+)
 
 // atom is a comparison with a threshold.
 type atom struct {
@@ -220,7 +233,7 @@ func (m *flows) run(p []float64) float64 {
 		end = p[m.endAt]
 	}
 	c.choose()
-	c.rise()
+	c.rise(false)
 	for i := range c.atoms { // whether what holds very soon has come to hold is another matter
 		v, _ := c.margin(&c.atoms[i], 0, c.y)
 		c.lost = c.lost || math.Abs(v) < 100*near
@@ -361,6 +374,16 @@ func (c *course) holds(x *cause) bool {
 	return !x.either
 }
 
+// holdsAt reports whether the condition of a cause holds at the very time.
+func (c *course) holdsAt(x *cause) bool {
+	for _, i := range x.atoms {
+		if v, _ := c.margin(&c.atoms[i], c.t, c.y); v > near == x.either {
+			return x.either
+		}
+	}
+	return !x.either
+}
+
 // choose chooses the modes.
 func (c *course) choose() {
 	for range 16 {
@@ -392,11 +415,18 @@ func (c *course) window() {
 	}
 }
 
-// rise lists the events whose conditions have come to hold.
-func (c *course) rise() (list []int) {
+// rise lists the events whose conditions have come to hold. first tells that nothing else has happened at that time.
+func (c *course) rise(first bool) (list []int) {
 	for k := range c.causes {
 		if x := &c.causes[k]; x.kind == whenEvent || x.kind == delayed {
 			holds := c.holds(x)
+			switch {
+			case !first || c.sees == nil:
+			case c.sees[k] == instant:
+				c.on[k] = c.on[k] && c.holdsAt(x)
+			case c.sees[k] == held:
+				holds = holds || c.on[k]
+			}
 			if holds && !c.on[k] && !(x.once && c.done[k]) {
 				list = append(list, k)
 			}
@@ -528,7 +558,7 @@ func (c *course) moment() {
 		})
 	}
 	for round := 0; round < 12 && !c.lost; round++ {
-		for _, k := range c.rise() {
+		for _, k := range c.rise(round == 0) {
 			c.done[k] = true
 			if x := &c.causes[k]; x.kind == whenEvent {
 				wave = append(wave, k)
@@ -718,6 +748,29 @@ func (d *drawing) body(c *cause, y [3]float64) {
 	case 5: // one that moves another state all the same
 		c.mix[i], c.mixBy[i] = d.IntN(3), eighth(d.Rand, 4)
 	}
+}
+
+// agree finds what events see of instants where the value is j: most see what is behind. It reports whether there is
+// such a thing.
+func (m *flows) agree(j float64) bool {
+	is := func() bool { return math.Abs(m.run(m.p)-j) <= 1e-7*(1+math.Abs(j)) }
+	m.sees = nil
+	if y := m.run(m.p); y != y || is() {
+		return true
+	}
+	n := len(m.causes)
+	for a := range n {
+		for b := range a + 1 {
+			for way := range glimpses * glimpses {
+				m.sees = make([]glimpse, n)
+				if m.sees[a], m.sees[b] = way/glimpses, way%glimpses; is() {
+					return true
+				}
+			}
+		}
+	}
+	m.sees = nil
+	return false
 }
 
 // sideOf returns the derivative of J on one side of param k, and the value that it begins with, by values at so small
