@@ -17,6 +17,8 @@ type (
 	Sensitivities = result.Sensitivities
 	// BothSides are derivatives on both sides, where they differ.
 	BothSides = result.BothSides
+	// SecondSides tells of an element of a Hessian, or of its product with the direction, that has two sides.
+	SecondSides = result.SecondSides
 	// TimeSides are derivatives of the time of an event on both sides.
 	TimeSides = result.TimeSides
 	// Leap is a value that leaps where a variable passes the value that it has.
@@ -87,6 +89,9 @@ const (
 
 // PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
 const PhaseRuns = result.PhaseRuns
+
+// Along is in the place of a column where numbers belong to a move along Sensitivities.Direction.
+const Along = result.Along
 
 // Interrupted reports whether err comes from a run that its context ended.
 func Interrupted(err error) bool { return explain.Interrupted(err) }

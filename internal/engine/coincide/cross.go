@@ -1,6 +1,7 @@
 package coincide
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -47,6 +48,19 @@ func (m *Met) Differs(a, b int) bool {
 		return slices.Equal(x.Events, y.Events) && slices.Equal(x.Instants, y.Instants) &&
 			slices.Equal(x.Modes, y.Modes)
 	})
+}
+
+// Parts reports whether a move along either of two directions parts causes, or the order differs.
+func (m *Met) Parts(a, b int) bool {
+	return len(m.Stories[a]) > 1 || len(m.Stories[b]) > 1 || m.Differs(a, b)
+}
+
+// Story is what happens along a direction, in its order.
+func (m *Met) Story(direction int) (text string) {
+	for _, s := range m.Stories[direction] {
+		text += fmt.Sprint(s.Events, s.Instants, s.Modes, ";")
+	}
+	return text
 }
 
 // Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.

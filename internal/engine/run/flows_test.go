@@ -30,14 +30,15 @@ type flows struct {
 }
 
 // glimpse is what an event sees of a condition at the instant of a coincidence. A condition whose parts change places
-// there, or which a body lifts as it falls, is false for that instant, or is not: the first is what the definitions
-// say, and where rounding parts the two, it is either.
+// there, which a body lifts as it falls or sets to its threshold, is false for that instant, or is not: the first is
+// what the definitions say, and where rounding parts the two, it is either.
 type glimpse uint8
 
 const (
-	behind  glimpse = iota // as it is a little later
-	instant                // parts at their thresholds are false
-	held                   // it has not fallen
+	behind   glimpse = iota // as it is a little later
+	instant                 // parts at their thresholds are false before all else happens
+	instants                // and whenever something has happened
+	held                    // it has not fallen
 	glimpses
 )
 
@@ -421,10 +422,10 @@ func (c *course) rise(first bool) (list []int) {
 		if x := &c.causes[k]; x.kind == whenEvent || x.kind == delayed {
 			holds := c.holds(x)
 			switch {
-			case !first || c.sees == nil:
-			case c.sees[k] == instant:
+			case c.sees == nil:
+			case c.sees[k] == instant && first, c.sees[k] == instants:
 				c.on[k] = c.on[k] && c.holdsAt(x)
-			case c.sees[k] == held:
+			case c.sees[k] == held && first:
 				holds = holds || c.on[k]
 			}
 			if holds && !c.on[k] && !(x.once && c.done[k]) {

@@ -7,8 +7,13 @@ import (
 	"odes.dev/odes"
 )
 
-// columnName names column k of the gradient.
-func columnName(s *odes.Sensitivities, k int) string { return elementOf(s.Variables, k) }
+// columnName names column k of the gradient, or the direction.
+func columnName(s *odes.Sensitivities, k int) string {
+	if k == odes.Along {
+		return "direction"
+	}
+	return elementOf(s.Variables, k)
+}
 
 // elementOf names what column k is of.
 func elementOf(vars []odes.Variable, k int) string {
@@ -29,12 +34,12 @@ type sidedForm struct {
 // sidedOf returns the derivatives of objective i that are others on the other side, and by what it leaps.
 func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
 	for k := range s.OneSided.Sides {
-		if b := &s.OneSided.Sides[k]; b.Value == i {
+		if b := &s.OneSided.Sides[k]; b.Value == i && b.Column != odes.Along {
 			list = append(list, sidedForm{sideForm{columnName(s, b.Column), &b.Left, &b.Right, nil}, b.Coincidences})
 		}
 	}
 	for _, x := range s.OneSided.Leaps {
-		if x.Value == i {
+		if x.Value == i && x.Column != odes.Along {
 			side := sideForm{By: columnName(s, x.Column), Values: []float64{x.Left, x.Right}}
 			list = append(list, sidedForm{side, x.Coincidences})
 		}

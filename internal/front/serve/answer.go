@@ -202,6 +202,9 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	add("right", right, rows, columns)
 	add("values_left", from, rows, columns)
 	add("values_right", to, rows, columns)
+	left, right = s.Slopes()
+	add("left_along", left, rows)
+	add("right_along", right, rows)
 	for _, c := range s.OneSided.Coincidences {
 		h.Met = append(h.Met, coincidenceHead(c))
 	}
