@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// flows is a random model whose rates are linear between causes. Its own simulator, which knows nothing of odes,
-// follows it to rounding: rates by their power series, thresholds by Newton's method. Coefficients are small dyadic
+// flows is a random model whose rates are linear between causes, or quadratic. Its own simulator, which knows nothing of
+// odes, follows it to rounding: states by their power series, thresholds by Newton's method. Coefficients are small dyadic
 // fractions, and thresholds are what the simulator has at the time of a coincidence.
 type flows struct {
 	p      []float64 // params: thresholds, times, lags and initial values
@@ -17,6 +17,7 @@ type flows struct {
 	y0     [3]int // params
 	base   [3]float64
 	linear [3][3]float64
+	curved []product // of all rates
 	atoms  []atom
 	causes []cause
 	final  [3]float64
@@ -41,6 +42,12 @@ const (
 	held                    // it has not fallen
 	glimpses
 )
+
+// product is by times the product of two states, in the rate of one.
+type product struct {
+	to, a, b int
+	by       float64
+}
 
 // atom is a comparison with a threshold.
 type atom struct {
@@ -107,6 +114,11 @@ func (m *flows) text() string {
 		for j, a := range m.linear[i] {
 			if a != 0 {
 				fmt.Fprintf(&b, " + %v*y%d", a, j+1)
+			}
+		}
+		for _, q := range m.curved {
+			if q.to == i {
+				fmt.Fprintf(&b, " + %v*y%d*y%d", q.by, q.a+1, q.b+1)
 			}
 		}
 		for k := range m.causes {
@@ -287,7 +299,7 @@ func (c *course) drive() {
 			c.matrix[i][x.state] += by * x.along[i]
 		}
 	}
-	c.straight = c.matrix == [3][3]float64{}
+	c.straight = c.matrix == [3][3]float64{} && len(c.curved) == 0
 }
 
 // slopes returns the rates at y.
@@ -297,6 +309,9 @@ func (c *course) slopes(y [3]float64) (f [3]float64) {
 		for j, a := range c.matrix[i] {
 			f[i] += a * y[j]
 		}
+	}
+	for _, q := range c.curved {
+		f[q.to] += q.by * y[q.a] * y[q.b]
 	}
 	return f
 }
@@ -314,6 +329,7 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 			d = min(d, longest)
 		}
 		h -= d
+		terms := [][3]float64{y} // of the power series, each times a power of d
 		term := c.slopes(y)
 		q += y[c.of] * d
 		for i := range term {
@@ -321,11 +337,17 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 		}
 		for n := 1; n < 30 && term != none; n++ {
 			q += term[c.of] * d / float64(n+1)
+			terms = append(terms, term)
 			var then [3]float64
 			for i := range 3 {
 				y[i] += term[i]
 				for j, a := range c.matrix[i] {
 					then[i] += a * term[j] * d / float64(n+1)
+				}
+			}
+			for _, p := range c.curved {
+				for k, x := range terms {
+					then[p.to] += p.by * x[p.a] * terms[n-k][p.b] * d / float64(n+1)
 				}
 			}
 			term = then
@@ -637,8 +659,9 @@ func (d *drawing) param(name string, x float64) int {
 	return len(d.p) - 1
 }
 
-// drawFlows draws a model with coincidences; nil where its own simulator cannot follow it.
-func drawFlows(rng *rand.Rand) *flows {
+// drawFlows draws a model with coincidences, with products of states in its rates if it is to be curved; nil where its
+// own simulator cannot follow it.
+func drawFlows(rng *rand.Rand, curved bool) *flows {
 	d := &drawing{&flows{tf: 4, endAt: -1, from: -1, to: -1}, rng}
 	for i := range 3 {
 		d.y0[i] = d.param(fmt.Sprintf("b%d", i), eighth(rng, 16))
@@ -647,6 +670,11 @@ func drawFlows(rng *rand.Rand) *flows {
 	if rng.IntN(2) == 0 { // otherwise rates are constant between causes
 		for range 1 + rng.IntN(4) {
 			d.linear[rng.IntN(3)][rng.IntN(3)] = eighth(rng, 5)
+		}
+	}
+	for range 3 {
+		if curved {
+			d.curved = append(d.curved, product{rng.IntN(3), rng.IntN(3), rng.IntN(3), eighth(rng, 2)})
 		}
 	}
 	at, lag := 1.0, 0.375
