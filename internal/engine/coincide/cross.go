@@ -165,7 +165,7 @@ func (c *Crossing) causes(l *local, g *contact.Group, at *sens.Meeting) (n, fixe
 }
 
 // touched lists the conditions, as Model.atoms has them, that pass their thresholds at a meeting: with the left limits
-// there or, where bodies have set something to its threshold, with the right ones.
+// there or, where bodies or modes have set something to its threshold, with the right ones.
 func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list []int) {
 	k := make([]float64, len(g.Z))
 	find := func(z, m []float64) {
@@ -177,7 +177,7 @@ func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list [
 			}
 		}
 	}
-	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) {
+	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) || !slices.Equal(at.M, at.Mp) {
 		z := slices.Clone(g.Z)
 		copy(z, at.Yp)
 		copy(z[c.nY:], at.Dp)
