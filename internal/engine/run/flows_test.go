@@ -352,6 +352,9 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 			}
 			term = then
 		}
+		for i, x := range term { // products of large states have series that converge too slowly
+			c.lost = c.lost || !(math.Abs(x) <= 1e-17*(1+math.Abs(y[i])))
+		}
 	}
 	return y, q
 }
