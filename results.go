@@ -25,6 +25,8 @@ type (
 	Leap = result.Leap
 	// Coincidence is a time of a run at which several causes come.
 	Coincidence = result.Coincidence
+	// Piece is an order of causes of a coincidence, with the derivatives of a run in which it holds.
+	Piece = result.Piece
 	// Solution is the result of Model.Solve.
 	Solution = result.Solution
 	// Costates is the result of Model.Costates.

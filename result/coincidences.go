@@ -52,6 +52,14 @@ type Coincidence struct {
 	T      float64
 	Causes []string // in the words of the model
 	Leap   bool     // some value leaps there
+	// Pieces are the orders that a move may give the causes, as far as they are known: at most eight.
+	Pieces []Piece
+}
+
+// Piece is an order of causes that a move gives them, and the derivatives of a run in which it holds.
+type Piece struct {
+	Order    []string
+	Gradient []float64 // laid out like that of Sensitivities
 }
 
 // OnBothSides returns the derivatives of value i by column k on both sides; false where they are one.

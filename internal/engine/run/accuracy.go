@@ -115,6 +115,9 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			s.Agree()
 		}
 		if d != nil {
+			if err := r.pieces(ctx, s, mine, d); err != nil {
+				return nil, err
+			}
 			s.LeapStates(d)
 			s.TellSides(r.model.Explain, decided, d.Clears)
 		}

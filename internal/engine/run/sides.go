@@ -28,6 +28,7 @@ type Sides struct {
 	Unknown                 []bool    // [n] they are not known
 	Met                     []coincide.Met
 	shaken                  []bool      // [n] states may go through other values than in the run
+	walk                    sidedWalk   // that they come from, in the run itself
 	more                    int         // motions that are not known since those before have mostSequences
 	peaks                   []bool      // [objectives] that read largest values of which too little is known
 	reads                   []bool      // [objectives] largest values
@@ -35,6 +36,9 @@ type Sides struct {
 	times                   [][]float64 // of listed events, how they move on both sides of columns; or nil
 	runs                    []sidesRun  // of the experiments and of the run itself
 }
+
+// sidedWalk walks a run along n more motions of columns.
+type sidedWalk func(ctx context.Context, n int, motion func(k int, v []float64)) (*sens.Sides, *coincide.Crossing, error)
 
 // sidesRun tells of one run of several when causes coincided there.
 type sidesRun struct {
@@ -64,11 +68,12 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 		return nil, why, nil
 	}
 	c := m.Cross(r.problem.Point.Active(r.places))
-	c.Sets = func(t float64) bool {
+	sets := func(t float64) bool {
 		return slices.ContainsFunc(r.kinked, func(f onesided.Fold) bool {
 			return f.Guards != nil && math.Abs(f.T-t) <= float64(10*coincide.Near*span)
 		})
 	}
+	c.Sets = sets
 	n := r.columns
 	if along != nil {
 		n++
@@ -97,7 +102,18 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 	if len(c.Met) == 0 && !some {
 		return nil, "", nil
 	}
+	again := func(ctx context.Context, n int, motion func(k int, v []float64)) (*sens.Sides, *coincide.Crossing, error) {
+		c := m.Cross(r.problem.Point.Active(r.places))
+		c.Sets, walk.Crosser, walk.Times = sets, c, false
+		found, err := walk.Along(ctx, &r.trajectory, n, func(k int) (pd, dy0 []float64) {
+			clear(v)
+			motion(k, v)
+			return directions(v, make([]float64, len(r.model.Checked.Totals)))
+		}, float64(coincide.Near*span))
+		return found, c, err
+	}
 	s = newSides(n, len(r.objectives), c.Met)
+	s.walk = again
 	s.runs = []sidesRun{{within: float64(10 * coincide.Near * span)}}
 	for i := range c.Met {
 		s.runs[0].times = append(s.runs[0].times, c.Met[i].T)

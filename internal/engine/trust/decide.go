@@ -223,6 +223,16 @@ func (s *Result) from(d *Decision, k int) (list []int) {
 	return list
 }
 
+// Piece adds the pieces of a coincidence, if something in the result comes from that.
+func (s *Result) Piece(d *Decision, c int, pieces []result.Piece) {
+	if n, used := d.used[c]; used {
+		s.OneSided.Coincidences[n].Pieces = pieces
+	}
+}
+
+// Uses reports whether something in the result comes from a coincidence.
+func (d *Decision) Uses(c int) bool { _, used := d.used[c]; return used }
+
 // use returns the number in the result of a coincidence.
 func (s *Result) use(d *Decision, c int) int {
 	if _, known := d.used[c]; !known {

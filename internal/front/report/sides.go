@@ -61,14 +61,34 @@ func timeSidedOf(vars []odes.Variable, b *odes.TimeSides) sidedForm {
 
 // coincidenceForm is causes that come at one time, so that derivatives are others on the other side.
 type coincidenceForm struct {
-	T      float64  `json:"t"`
-	Causes []string `json:"causes"`
-	Leap   bool     `json:"leap"`
+	T      float64     `json:"t"`
+	Causes []string    `json:"causes"`
+	Leap   bool        `json:"leap"`
+	Pieces []pieceForm `json:"pieces,omitempty" at:"5"`
+}
+
+// pieceForm is an order of causes, and the derivatives by elements of variables, by objectives, of a run in which it
+// holds.
+type pieceForm struct {
+	Order    []string `json:"order"`
+	Gradient pairs    `json:"gradient"`
 }
 
 func coincidencesOf(s *odes.Sensitivities) (list []coincidenceForm) {
 	for _, c := range s.OneSided.Coincidences {
-		list = append(list, coincidenceForm{c.T, c.Causes, c.Leap})
+		form := coincidenceForm{T: c.T, Causes: c.Causes, Leap: c.Leap}
+		for _, x := range c.Pieces {
+			piece := pieceForm{Order: x.Order}
+			for i, v := range s.Values {
+				var row pairs
+				for k, name := range elements(s.Variables) {
+					row = append(row, pair{name, x.Gradient[i*s.Columns+k]})
+				}
+				piece.Gradient = append(piece.Gradient, pair{v.Name, row})
+			}
+			form.Pieces = append(form.Pieces, piece)
+		}
+		list = append(list, form)
 	}
 	return list
 }
