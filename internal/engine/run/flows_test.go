@@ -410,8 +410,30 @@ func (c *course) holdsAt(x *cause) bool {
 	return !x.either
 }
 
-// choose chooses the modes.
+// choose chooses the modes. Where a mode at its threshold could as well be the other one, and keep itself so, it is not
+// clear what happens.
 func (c *course) choose() {
+	ok := c.settle()
+	on := slices.Clone(c.on)
+	for k := range c.causes {
+		if x := &c.causes[k]; x.kind == mode && slices.ContainsFunc(x.atoms, func(i int) bool {
+			v, _ := c.margin(&c.atoms[i], c.t, c.y)
+			return math.Abs(v) <= near
+		}) {
+			c.on[k] = !on[k]
+			lost := c.lost
+			other := c.settle() && !slices.Equal(c.on, on)
+			copy(c.on, on)
+			c.lost = lost || other
+		}
+	}
+	c.lost = c.lost || !ok
+	c.drive()
+	c.window()
+}
+
+// settle finds modes that are what their conditions say, from those that are on.
+func (c *course) settle() bool {
 	for range 16 {
 		c.drive()
 		same := true
@@ -423,11 +445,10 @@ func (c *course) choose() {
 			}
 		}
 		if c.on = to; same {
-			c.window()
-			return
+			return true
 		}
 	}
-	c.lost = true
+	return false
 }
 
 // window tells whether the integral grows.

@@ -168,10 +168,12 @@ func (m *flows) judge(t *testing.T, seed uint64, mode string, tol float64, tally
 		var x exactSides
 		var what verdict
 		for n, e := range []float64{0x1p-12, 0x1p-16, 0x1p-19, 0x1p-27} {
-			if x = m.exact(k, e); !x.clear {
+			to := m.exact(k, e)
+			if !to.clear {
+				clear = false // of what lies nearer than a bend
 				continue
 			}
-			clear = true
+			x, clear = to, true
 			what = verdictOn(s, v.Offset)
 			if right, said = what.right(&x, j, max(tol, 1e-8*[]float64{1, 8, 64, 1 << 14}[n])); right {
 				break
