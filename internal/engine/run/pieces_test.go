@@ -7,8 +7,59 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
+
+// TestManySequences has an array of events at one time, each with a param of its own: the first 64 sequences of sides
+// are told, and what there is no more is marked.
+func TestManySequences(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0 to 2
+const n = 70
+param c[n] = 1
+state x = 0, y = 0
+discrete w = 1
+x' = 0
+y' = w
+event e at c[k] for k in 1:n { x += k*(y - 1)  w = w*(1 + 0.001*k) }
+objective J = final(x)
+sens { wrt = [c] }
+solver { rtol = 1e-10 }`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sidedResult(t, m)
+	if n := len(s.OneSided.Sides); n != mostSequences {
+		t.Errorf("%d derivatives have two sides", n)
+	}
+	for k, g := range s.Trusts {
+		if known := k < mostSequences; known != (g == result.Sound) {
+			t.Errorf("c[%d] is %v", k+1, g)
+		}
+	}
+	if !slices.ContainsFunc(s.Warnings, func(w diag.Diagnostic) bool {
+		return strings.HasPrefix(w.Message, "no more than 64 sequences") && strings.Contains(w.Message, "by 6 more elements")
+	}) {
+		t.Errorf("what is told: %v", s.Warnings)
+	}
+}
+
+// sidedResult returns what is said of a model, with both sides.
+func sidedResult(t *testing.T, m *tested) *result.Sensitivities {
+	t.Helper()
+	setup := m.setup(Options{})
+	setup.Sides = true
+	r, err := m.Model.Prepare(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // TestPieces has the orders of causes at coincidences, each with its gradient, by closed forms.
 func TestPieces(t *testing.T) {
@@ -25,16 +76,7 @@ func TestPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		setup := m.setup(Options{})
-		setup.Sides = true
-		r, err := m.Model.Prepare(setup)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := r.Sensitivities(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := sidedResult(t, m)
 		pieces := s.OneSided.Coincidences[0].Pieces
 		if len(pieces) < len(want) || len(pieces) > mostPieces {
 			t.Errorf("%s has %d pieces", name, len(pieces))
