@@ -25,11 +25,12 @@ type ties struct {
 
 	was         before
 	modeChanges []modeChange
-	almost      []int    // guards that were about to fire
-	lapsing     [2][]int // guards whose conditions were about to be true no more: very soon, and soon
-	came        []member // of the group, if there are such guards
-	lastRead    float64  // when an observation was last read
-	lastSite    []int    // the instants of those at that time
+	lately      []modeChange // those of the group before that had some
+	almost      []int        // guards that were about to fire
+	lapsing     [2][]int     // guards whose conditions were about to be true no more: very soon, and soon
+	came        []member     // of the group, if there are such guards
+	lastRead    float64      // when an observation was last read
+	lastSite    []int        // the instants of those at that time
 	alt, altD   [2][]float64
 }
 
@@ -110,6 +111,7 @@ func (s *ties) besideGroup(stopped bool) (near bool) {
 		s.prevented()
 	}
 	s.lifted()
+	s.justSwitched()
 	for i := range s.fired {
 		if m := &s.fired[i]; s.isRead(m) {
 			s.besideModeChange(m, s.memberName(m))
@@ -317,6 +319,9 @@ const closeBy = 1e-9
 // remember makes the last group the one before. Its events are in s.fired.
 func (s *ties) remember() {
 	w := &s.was
+	if len(s.modeChanges) > 0 {
+		s.lately = append(s.lately[:0], s.modeChanges...)
+	}
 	if len(s.fired) == 0 {
 		return
 	}
@@ -571,6 +576,72 @@ func (s *ties) justAfter(b *member) {
 			}, a.cause(), b.cause())
 		}
 	}
+}
+
+// justSwitched warns of changes of modes and events, or of two changes of modes, of which one came so soon behind the
+// other that it may have come before, if both change something: roots are no more certain than the tolerance.
+func (s *ties) justSwitched() {
+	if _, ok := s.sys.(solvers.Separator); !ok || s.algebraic {
+		return
+	}
+	w := &s.was
+	turns := func(t *modeChange) bool { // reports whether rates do
+		defer s.sys.Enter(s.d, s.m)
+		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
+	}
+	found := func(at float64, y, d, m []float64, a, b *member) {
+		if s.apartAt(at, y, d, m, a, b) {
+			s.tied(solvers.Warning{
+				Kind: solvers.OneSided, T: b.at, Name: s.memberName(a), Other: s.memberName(b), Value: b.at - at,
+			}, a.cause(), b.cause())
+		}
+	}
+	for n := range s.modeChanges {
+		b := &s.modeChanges[n]
+		for i := range w.fired {
+			if a := &w.fired[i]; !s.silent(a) && s.soon(w.t, b.t, a, &b.member) &&
+				s.switching(&b.member, w.t, b.t-w.t, w.y, w.d, w.m) && turns(b) {
+				b.member.at = b.t
+				found(w.t, w.y, w.d, w.m, a, &b.member)
+			}
+		}
+	}
+	for n := range s.lately {
+		a := &s.lately[n]
+		for i := range s.fired {
+			if b := &s.fired[i]; !b.caused && !s.silent(b) && s.soon(a.t, s.t, &a.member, b) && turns(a) &&
+				s.switching(b, a.t, s.t-a.t, a.y, a.d, a.m[0]) {
+				e := *b
+				e.at = s.t
+				found(a.t, a.y, a.d, a.m[0], &a.member, &e)
+			}
+		}
+		for i := range s.modeChanges {
+			b := &s.modeChanges[i]
+			if b.member.guard != a.member.guard && s.soon(a.t, b.t, &a.member, &b.member) && turns(a) && turns(b) &&
+				s.switching(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) {
+				b.member.at = b.t
+				found(a.t, a.y, a.d, a.m[0], &a.member, &b.member)
+			}
+		}
+	}
+}
+
+// switching reports whether m was about to come before another cause, where the run was at (t, y) with modes, soon
+// later. What has no root comes at its time.
+func (s *ties) switching(m *member, t, soon float64, y, d, modes []float64) bool {
+	if m.guard < 0 {
+		return true
+	}
+	f := s.rates(y, d, modes)
+	rho := make([]float64, len(s.guards))
+	s.sys.GuardValues(t, y, rho, s.mid.Truth)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(float64(4*soon), f[n], y[n])
+	}
+	s.sys.GuardValues(t+float64(4*soon), s.yi, s.mid.Rho, s.mid.Truth)
+	s.sys.Enter(s.d, s.m)
+	return roots.Sign(rho[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
 }
 
 // coming reports whether b was about to come before the last events.

@@ -302,14 +302,15 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 	return sides, err
 }
 
-// followable reports whether what a run warned of is nothing that package contact does not know.
-func followable(list []solvers.Warning) bool {
+// followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by no
+// more than near are one.
+func followable(list []solvers.Warning, near float64) bool {
 	for i := range list {
 		switch w := &list[i]; w.Kind {
 		case solvers.Edge, solvers.Brink, solvers.Grazing:
 			return false
 		case solvers.Tie, solvers.OneSided, solvers.Together:
-			if w.Value > 0 { // at two times, which lie near each other
+			if w.Value > near { // at two times, which lie near each other
 				return false
 			}
 		}
