@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// flows is a random model whose rates are linear between causes, or quadratic. Its own simulator, which knows nothing of
-// odes, follows it to rounding: states by their power series, thresholds by Newton's method. Coefficients are small dyadic
-// fractions, and thresholds are what the simulator has at the time of a coincidence.
+// flows is a random model whose rates are linear between causes, or quadratic. Its own simulator, which knows nothing
+// of odes, follows it to rounding: states by their power series, thresholds by Newton's method. Coefficients are small
+// dyadic fractions, and thresholds are what the simulator has at the time of a coincidence.
 type flows struct {
 	p      []float64 // params: thresholds, times, lags and initial values
 	names  []string

@@ -38,7 +38,9 @@ type Sides struct {
 }
 
 // sidedWalk walks a run along n more motions of columns.
-type sidedWalk func(ctx context.Context, n int, motion func(k int, v []float64)) (*sens.Sides, *coincide.Crossing, error)
+type sidedWalk func(ctx context.Context, n int, motion func(k int, v []float64)) (
+	*sens.Sides, *coincide.Crossing, error,
+)
 
 // sidesRun tells of one run of several when causes coincided there.
 type sidesRun struct {
@@ -102,7 +104,9 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 	if len(c.Met) == 0 && !some {
 		return nil, "", nil
 	}
-	again := func(ctx context.Context, n int, motion func(k int, v []float64)) (*sens.Sides, *coincide.Crossing, error) {
+	again := func(ctx context.Context, n int, motion func(k int, v []float64)) (
+		*sens.Sides, *coincide.Crossing, error,
+	) {
 		c := m.Cross(r.problem.Point.Active(r.places))
 		c.Sets, walk.Crosser, walk.Times = sets, c, false
 		found, err := walk.Along(ctx, &r.trajectory, n, func(k int) (pd, dy0 []float64) {
@@ -302,8 +306,8 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 	return sides, err
 }
 
-// followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by no
-// more than near are one.
+// followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by
+// no more than near are one.
 func followable(list []solvers.Warning, near float64) bool {
 	for i := range list {
 		switch w := &list[i]; w.Kind {
