@@ -585,45 +585,42 @@ func (s *ties) justSwitched() {
 		return
 	}
 	w := &s.was
-	turns := func(t *modeChange) bool { // reports whether rates do
-		defer s.sys.Enter(s.d, s.m)
-		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
-	}
-	found := func(at float64, y, d, m []float64, a, b *member) {
-		if s.apartAt(at, y, d, m, a, b) {
-			s.tied(solvers.Warning{
-				Kind: solvers.OneSided, T: b.at, Name: s.memberName(a), Other: s.memberName(b), Value: b.at - at,
-			}, a.cause(), b.cause())
-		}
-	}
 	for n := range s.modeChanges {
 		b := &s.modeChanges[n]
 		for i := range w.fired {
-			if a := &w.fired[i]; !s.silent(a) && s.soon(w.t, b.t, a, &b.member) &&
-				s.switching(&b.member, w.t, b.t-w.t, w.y, w.d, w.m) && turns(b) {
-				b.member.at = b.t
-				found(w.t, w.y, w.d, w.m, a, &b.member)
+			s.behind(&modeChange{w.fired[i], w.y, w.d, [2][]float64{w.m, w.m}, w.t}, b)
+		}
+		for i := range s.lately {
+			if a := &s.lately[i]; a.member.guard != b.member.guard {
+				s.behind(a, b)
 			}
 		}
 	}
 	for n := range s.lately {
-		a := &s.lately[n]
 		for i := range s.fired {
-			if b := &s.fired[i]; !b.caused && !s.silent(b) && s.soon(a.t, s.t, &a.member, b) && turns(a) &&
-				s.switching(b, a.t, s.t-a.t, a.y, a.d, a.m[0]) {
-				e := *b
-				e.at = s.t
-				found(a.t, a.y, a.d, a.m[0], &a.member, &e)
+			if !s.fired[i].caused {
+				s.behind(&s.lately[n], &modeChange{member: s.fired[i], t: s.t})
 			}
 		}
-		for i := range s.modeChanges {
-			b := &s.modeChanges[i]
-			if b.member.guard != a.member.guard && s.soon(a.t, b.t, &a.member, &b.member) && turns(a) && turns(b) &&
-				s.switching(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) {
-				b.member.at = b.t
-				found(a.t, a.y, a.d, a.m[0], &a.member, &b.member)
-			}
+	}
+}
+
+// behind warns of b if it comes so soon behind a. An event has the same modes before and behind it, or none.
+func (s *ties) behind(a, b *modeChange) {
+	turns := func(t *modeChange) bool {
+		if t.member.kind == solvers.MarkFire {
+			return !s.silent(&t.member)
 		}
+		defer s.sys.Enter(s.d, s.m)
+		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
+	}
+	if s.soon(a.t, b.t, &a.member, &b.member) && turns(a) && turns(b) &&
+		s.switching(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) &&
+		s.apartAt(a.t, a.y, a.d, a.m[0], &a.member, &b.member) {
+		s.tied(solvers.Warning{
+			Kind: solvers.OneSided, T: b.t, Name: s.memberName(&a.member), Other: s.memberName(&b.member),
+			Value: b.t - a.t,
+		}, a.member.cause(), b.member.cause())
 	}
 }
 
