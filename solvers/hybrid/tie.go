@@ -276,22 +276,25 @@ func (s *ties) besideLast(stopped bool) {
 
 // undoes reports whether the body B of e, which changes nothing of the state y before the group, would take back what
 // the field f does until a later time: whether B'(y) f(y) and f(y) differ.
-func (s *ties) undoes(e *member) bool {
+func (s *ties) undoes(e *member) bool { return s.acts(e, s.t, s.yg, s.dg, s.mg) }
+
+// acts reports whether the body of e, at a time and left limits, changes the state or what the field does until later.
+func (s *ties) acts(e *member, t float64, left, d, m []float64) bool {
 	f := solvers.Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
 	eps := float64(0x1p-20 * s.span)
-	rate := s.rates(s.yg, s.dg, s.mg)
+	rate := s.rates(left, d, m)
 	y, yp, dp := make([]float64, s.size.N), make([]float64, s.size.N), make([]float64, s.size.D)
 	for i := range y {
-		y[i] = math.FMA(eps, rate[i], s.yg[i])
+		y[i] = math.FMA(eps, rate[i], left[i])
 	}
-	s.sys.Affect(f, s.t+eps, y, s.dg, yp, dp)
+	s.sys.Affect(f, t+eps, y, d, yp, dp)
 	s.sys.Enter(s.d, s.m)
 	for i := range y {
-		if differ((yp[i]-s.yg[i])/eps, rate[i], math.Abs(s.yg[i])/s.span) {
+		if differ((yp[i]-left[i])/eps, rate[i], math.Abs(left[i])/s.span) {
 			return true
 		}
 	}
-	return !alike(dp, s.dg)
+	return !alike(dp, d)
 }
 
 // silent reports whether nothing that is read at its time depends on whether m has happened.
@@ -599,7 +602,7 @@ func (s *ties) justSwitched() {
 	for n := range s.lately {
 		for i := range s.fired {
 			if !s.fired[i].caused {
-				s.behind(&s.lately[n], &modeChange{member: s.fired[i], t: s.t})
+				s.behind(&s.lately[n], &modeChange{s.fired[i], s.yg, s.dg, [2][]float64{s.mg, s.mg}, s.t})
 			}
 		}
 	}
@@ -609,7 +612,7 @@ func (s *ties) justSwitched() {
 func (s *ties) behind(a, b *modeChange) {
 	turns := func(t *modeChange) bool {
 		if t.member.kind == solvers.MarkFire {
-			return !s.silent(&t.member)
+			return !s.silent(&t.member) && s.acts(&t.member, t.t, t.y, t.d, t.m[0])
 		}
 		defer s.sys.Enter(s.d, s.m)
 		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
