@@ -17,12 +17,16 @@ type (
 	Sensitivities = result.Sensitivities
 	// BothSides are derivatives on both sides, where they differ.
 	BothSides = result.BothSides
+	// SecondSides tells of an element of a Hessian, or of its product with the direction, that has two sides.
+	SecondSides = result.SecondSides
 	// TimeSides are derivatives of the time of an event on both sides.
 	TimeSides = result.TimeSides
 	// Leap is a value that leaps where a variable passes the value that it has.
 	Leap = result.Leap
 	// Coincidence is a time of a run at which several causes come.
 	Coincidence = result.Coincidence
+	// Piece is an order of causes of a coincidence, with the derivatives of a run in which it holds.
+	Piece = result.Piece
 	// Solution is the result of Model.Solve.
 	Solution = result.Solution
 	// Costates is the result of Model.Costates.
@@ -87,6 +91,9 @@ const (
 
 // PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
 const PhaseRuns = result.PhaseRuns
+
+// Along is in the place of a column where numbers belong to a move along Sensitivities.Direction.
+const Along = result.Along
 
 // Interrupted reports whether err comes from a run that its context ended.
 func Interrupted(err error) bool { return explain.Interrupted(err) }

@@ -296,6 +296,14 @@ class Objective:
                            self._layout.variables)
 
     @property
+    def along(self) -> tuple[Number, Number] | None:
+        """Derivatives along the direction of Model.hvp on its left and right, [S]; None where they are the same."""
+        if "left_along" not in self._arrays:
+            return None
+        left, right = self._arrays["left_along"][self._rows], self._arrays["right_along"][self._rows]
+        return _number(left.reshape(self._shape)), _number(right.reshape(self._shape))
+
+    @property
     def leaps(self) -> dict[tuple[str, str], tuple[float, float]]:
         """By what it leaps: {(element of the objective, element of a variable): (value on the left, on the right)}."""
         if "values_left" not in self._arrays:

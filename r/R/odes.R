@@ -158,6 +158,7 @@ of_sens <- function(model, of, wrt, set, settings, trust, progress, values, more
     trust = stats::setNames(grades[1 + worst], rows),
     left = named(a$left), right = named(a$right), values_left = named(a$values_left),
     values_right = named(a$values_right),
+    along = if (!is.null(a$left_along)) cbind(left = a$left_along, right = a$right_along),
     coincidences = data.frame(
       t = vapply(h$coincidences, function(c) as.double(c$t), 0),
       causes = vapply(h$coincidences, function(c) paste(unlist(c$causes), collapse = "; "), ""),

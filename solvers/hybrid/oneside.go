@@ -12,6 +12,7 @@ type modeChange struct {
 	member member
 	y, d   []float64
 	m      [2][]float64
+	t      float64
 }
 
 // noteModeChange notes that m changes the modes, for what is read later at the same time.
@@ -20,7 +21,7 @@ func (s *ties) noteModeChange(m *member) {
 		return
 	}
 	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
-	t := modeChange{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}}
+	t := modeChange{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}, s.t}
 	next := s.ahead(s.y, s.d, s.mm)
 	for i, x := range next {
 		if s.turns(m, i) {

@@ -25,11 +25,12 @@ type ties struct {
 
 	was         before
 	modeChanges []modeChange
-	almost      []int    // guards that were about to fire
-	lapsing     [2][]int // guards whose conditions were about to be true no more: very soon, and soon
-	came        []member // of the group, if there are such guards
-	lastRead    float64  // when an observation was last read
-	lastSite    []int    // the instants of those at that time
+	lately      []modeChange // those of the group before that had some
+	almost      []int        // guards that were about to fire
+	lapsing     [2][]int     // guards whose conditions were about to be true no more: very soon, and soon
+	came        []member     // of the group, if there are such guards
+	lastRead    float64      // when an observation was last read
+	lastSite    []int        // the instants of those at that time
 	alt, altD   [2][]float64
 }
 
@@ -110,6 +111,7 @@ func (s *ties) besideGroup(stopped bool) (near bool) {
 		s.prevented()
 	}
 	s.lifted()
+	s.justSwitched()
 	for i := range s.fired {
 		if m := &s.fired[i]; s.isRead(m) {
 			s.besideModeChange(m, s.memberName(m))
@@ -274,22 +276,25 @@ func (s *ties) besideLast(stopped bool) {
 
 // undoes reports whether the body B of e, which changes nothing of the state y before the group, would take back what
 // the field f does until a later time: whether B'(y) f(y) and f(y) differ.
-func (s *ties) undoes(e *member) bool {
+func (s *ties) undoes(e *member) bool { return s.acts(e, s.t, s.yg, s.dg, s.mg) }
+
+// acts reports whether the body of e, at a time and left limits, changes the state or what the field does until later.
+func (s *ties) acts(e *member, t float64, left, d, m []float64) bool {
 	f := solvers.Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
 	eps := float64(0x1p-20 * s.span)
-	rate := s.rates(s.yg, s.dg, s.mg)
+	rate := s.rates(left, d, m)
 	y, yp, dp := make([]float64, s.size.N), make([]float64, s.size.N), make([]float64, s.size.D)
 	for i := range y {
-		y[i] = math.FMA(eps, rate[i], s.yg[i])
+		y[i] = math.FMA(eps, rate[i], left[i])
 	}
-	s.sys.Affect(f, s.t+eps, y, s.dg, yp, dp)
+	s.sys.Affect(f, t+eps, y, d, yp, dp)
 	s.sys.Enter(s.d, s.m)
 	for i := range y {
-		if differ((yp[i]-s.yg[i])/eps, rate[i], math.Abs(s.yg[i])/s.span) {
+		if differ((yp[i]-left[i])/eps, rate[i], math.Abs(left[i])/s.span) {
 			return true
 		}
 	}
-	return !alike(dp, s.dg)
+	return !alike(dp, d)
 }
 
 // silent reports whether nothing that is read at its time depends on whether m has happened.
@@ -317,6 +322,9 @@ const closeBy = 1e-9
 // remember makes the last group the one before. Its events are in s.fired.
 func (s *ties) remember() {
 	w := &s.was
+	if len(s.modeChanges) > 0 {
+		s.lately = append(s.lately[:0], s.modeChanges...)
+	}
 	if len(s.fired) == 0 {
 		return
 	}
@@ -571,6 +579,69 @@ func (s *ties) justAfter(b *member) {
 			}, a.cause(), b.cause())
 		}
 	}
+}
+
+// justSwitched warns of changes of modes and events, or of two changes of modes, of which one came so soon behind the
+// other that it may have come before, if both change something: roots are no more certain than the tolerance.
+func (s *ties) justSwitched() {
+	if _, ok := s.sys.(solvers.Separator); !ok || s.algebraic {
+		return
+	}
+	w := &s.was
+	for n := range s.modeChanges {
+		b := &s.modeChanges[n]
+		for i := range w.fired {
+			s.behind(&modeChange{w.fired[i], w.y, w.d, [2][]float64{w.m, w.m}, w.t}, b)
+		}
+		for i := range s.lately {
+			if a := &s.lately[i]; a.member.guard != b.member.guard {
+				s.behind(a, b)
+			}
+		}
+	}
+	for n := range s.lately {
+		for i := range s.fired {
+			if !s.fired[i].caused {
+				s.behind(&s.lately[n], &modeChange{s.fired[i], s.yg, s.dg, [2][]float64{s.mg, s.mg}, s.t})
+			}
+		}
+	}
+}
+
+// behind warns of b if it comes so soon behind a. An event has the same modes before and behind it, or none.
+func (s *ties) behind(a, b *modeChange) {
+	turns := func(t *modeChange) bool {
+		if t.member.kind == solvers.MarkFire {
+			return !s.silent(&t.member) && s.acts(&t.member, t.t, t.y, t.d, t.m[0])
+		}
+		defer s.sys.Enter(s.d, s.m)
+		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
+	}
+	if s.soon(a.t, b.t, &a.member, &b.member) && turns(a) && turns(b) &&
+		s.switching(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) &&
+		s.apartAt(a.t, a.y, a.d, a.m[0], &a.member, &b.member) {
+		s.tied(solvers.Warning{
+			Kind: solvers.OneSided, T: b.t, Name: s.memberName(&a.member), Other: s.memberName(&b.member),
+			Value: b.t - a.t,
+		}, a.member.cause(), b.member.cause())
+	}
+}
+
+// switching reports whether m was about to come before another cause, where the run was at (t, y) with modes, soon
+// later. What has no root comes at its time.
+func (s *ties) switching(m *member, t, soon float64, y, d, modes []float64) bool {
+	if m.guard < 0 {
+		return true
+	}
+	f := s.rates(y, d, modes)
+	rho := make([]float64, len(s.guards))
+	s.sys.GuardValues(t, y, rho, s.mid.Truth)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(float64(4*soon), f[n], y[n])
+	}
+	s.sys.GuardValues(t+float64(4*soon), s.yi, s.mid.Rho, s.mid.Truth)
+	s.sys.Enter(s.d, s.m)
+	return roots.Sign(rho[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
 }
 
 // coming reports whether b was about to come before the last events.

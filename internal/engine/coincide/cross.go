@@ -1,6 +1,7 @@
 package coincide
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -47,6 +48,19 @@ func (m *Met) Differs(a, b int) bool {
 		return slices.Equal(x.Events, y.Events) && slices.Equal(x.Instants, y.Instants) &&
 			slices.Equal(x.Modes, y.Modes)
 	})
+}
+
+// Parts reports whether a move along either of two directions parts causes, or the order differs.
+func (m *Met) Parts(a, b int) bool {
+	return len(m.Stories[a]) > 1 || len(m.Stories[b]) > 1 || m.Differs(a, b)
+}
+
+// Story is what happens along a direction, in its order.
+func (m *Met) Story(direction int) (text string) {
+	for _, s := range m.Stories[direction] {
+		text += fmt.Sprint(s.Events, s.Instants, s.Modes, ";")
+	}
+	return text
 }
 
 // Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.
@@ -151,7 +165,7 @@ func (c *Crossing) causes(l *local, g *contact.Group, at *sens.Meeting) (n, fixe
 }
 
 // touched lists the conditions, as Model.atoms has them, that pass their thresholds at a meeting: with the left limits
-// there or, where bodies have set something to its threshold, with the right ones.
+// there or, where bodies or modes have set something to its threshold, with the right ones.
 func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list []int) {
 	k := make([]float64, len(g.Z))
 	find := func(z, m []float64) {
@@ -163,7 +177,7 @@ func (c *Crossing) touched(l *local, g *contact.Group, at *sens.Meeting) (list [
 			}
 		}
 	}
-	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) {
+	if find(g.Z, g.M); !slices.Equal(at.Y, at.Yp) || !slices.Equal(at.D, at.Dp) || !slices.Equal(at.M, at.Mp) {
 		z := slices.Clone(g.Z)
 		copy(z, at.Yp)
 		copy(z[c.nY:], at.Dp)
@@ -381,13 +395,60 @@ func (c *Crossing) Number(e *sens.EventTime) int {
 	return c.first[e.Firing.Event] + e.Firing.Elem
 }
 
+// Order names what happens along a direction, in its order; what comes at one time is one element.
+func (c *Crossing) Order(m *Met, direction int) (list []string) {
+	for _, s := range m.Stories[direction] {
+		var at []string
+		add := func(name string) {
+			if name != "" && !slices.Contains(at, name) {
+				at = append(at, name)
+			}
+		}
+		for _, e := range s.Events {
+			add(c.events[e].Name)
+		}
+		for _, i := range s.Instants {
+			add(c.instantName(i))
+		}
+		for _, k := range s.Modes {
+			for _, x := range c.compiled.Modes {
+				if k >= x.Offset && k < x.Offset+x.Shape.Size() {
+					add(phrase(x.Span.Text()))
+				}
+			}
+		}
+		if len(at) > 0 {
+			list = append(list, strings.Join(at, " and "))
+		}
+	}
+	return list
+}
+
+// phrase is a text of the model on one line: of a choice, its condition.
+func phrase(text string) string {
+	if _, of, is := strings.Cut(text, "if "); is {
+		text, _, _ = strings.Cut(of, " then ")
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// instantName is what an instant is called.
+func (c *Crossing) instantName(i int) string {
+	switch c.moments[i].Kind {
+	case contact.Reads:
+		return "an observation"
+	case contact.Ends:
+		return "the end"
+	case contact.Rechoose:
+		return "a bound or knot"
+	}
+	return c.moments[i].Name
+}
+
 // words names the causes of a group.
 func (c *Crossing) words(l *local, g *contact.Group, guards []int) (list, names []string) {
 	add := func(name string) {
-		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
-			name, _, _ = strings.Cut(text, " then ")
-		}
-		if name = strings.Join(strings.Fields(name), " "); name != "" && !slices.Contains(list, name) {
+		if name = phrase(name); name != "" && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
@@ -396,16 +457,7 @@ func (c *Crossing) words(l *local, g *contact.Group, guards []int) (list, names 
 		if !(math.Abs(t) <= g.Near) {
 			continue
 		}
-		switch c.moments[i].Kind {
-		case contact.Fires:
-			add(c.moments[i].Name)
-		case contact.Reads:
-			add("an observation")
-		case contact.Ends:
-			add("the end")
-		case contact.Rechoose:
-			add("a bound or knot")
-		}
+		add(c.instantName(i))
 	}
 	for _, i := range guards {
 		if i < len(c.guards) && c.guards[i].Name != "" {

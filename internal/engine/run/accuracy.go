@@ -88,7 +88,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	var theirs *Sides
 	if err == nil && mine != nil {
 		b.kinked = r.kinked // the independent run does not look for these
-		theirs, _, err = b.Sides(ctx)
+		theirs, _, err = b.Sides(ctx, r.curve.direction)
 	}
 	if !r.keep {
 		b.release()
@@ -108,13 +108,16 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			return nil, err
 		}
 		d, decided := r.decide(s, fine, mine, theirs, sizes, b.share)
-		if !decided {
+		if !decided || r.wantsSecond() { // of second derivatives, sides know nothing
 			if err := r.nearby(ctx, s, fine, sizes); err != nil {
 				return nil, err
 			}
 			s.Agree()
 		}
 		if d != nil {
+			if err := r.pieces(ctx, s, mine, d); err != nil {
+				return nil, err
+			}
 			s.LeapStates(d)
 			s.TellSides(r.model.Explain, decided, d.Clears)
 		}

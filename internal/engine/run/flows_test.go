@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// flows is a random model whose rates are linear between causes. Its own simulator, which knows nothing of odes,
-// follows it to rounding: rates by their power series, thresholds by Newton's method. Coefficients are small dyadic
-// fractions, and thresholds are what the simulator has at the time of a coincidence.
+// flows is a random model whose rates are linear between causes, or quadratic. Its own simulator, which knows nothing
+// of odes, follows it to rounding: states by their power series, thresholds by Newton's method. Coefficients are small
+// dyadic fractions, and thresholds are what the simulator has at the time of a coincidence.
 type flows struct {
 	p      []float64 // params: thresholds, times, lags and initial values
 	names  []string
 	y0     [3]int // params
 	base   [3]float64
 	linear [3][3]float64
+	curved []product // of all rates
 	atoms  []atom
 	causes []cause
 	final  [3]float64
@@ -25,7 +26,27 @@ type flows struct {
 	from   int // params; to is -1 for the end
 	to     int
 	tf     float64
-	endAt  int // param, or -1
+	endAt  int       // param, or -1
+	sees   []glimpse // [causes] what events see of an instant; nil for what they see behind it
+}
+
+// glimpse is what an event sees of a condition at the instant of a coincidence. A condition whose parts change places
+// there, which a body lifts as it falls or sets to its threshold, is false for that instant, or is not: the first is
+// what the definitions say, and where rounding parts the two, it is either.
+type glimpse uint8
+
+const (
+	behind   glimpse = iota // as it is a little later
+	instant                 // parts at their thresholds are false before all else happens
+	instants                // and whenever something has happened
+	held                    // it has not fallen
+	glimpses
+)
+
+// product is by times the product of two states, in the rate of one.
+type product struct {
+	to, a, b int
+	by       float64
 }
 
 // atom is a comparison with a threshold.
@@ -93,6 +114,11 @@ func (m *flows) text() string {
 		for j, a := range m.linear[i] {
 			if a != 0 {
 				fmt.Fprintf(&b, " + %v*y%d", a, j+1)
+			}
+		}
+		for _, q := range m.curved {
+			if q.to == i {
+				fmt.Fprintf(&b, " + %v*y%d*y%d", q.by, q.a+1, q.b+1)
 			}
 		}
 		for k := range m.causes {
@@ -220,7 +246,7 @@ func (m *flows) run(p []float64) float64 {
 		end = p[m.endAt]
 	}
 	c.choose()
-	c.rise()
+	c.rise(false)
 	for i := range c.atoms { // whether what holds very soon has come to hold is another matter
 		v, _ := c.margin(&c.atoms[i], 0, c.y)
 		c.lost = c.lost || math.Abs(v) < 100*near
@@ -273,7 +299,7 @@ func (c *course) drive() {
 			c.matrix[i][x.state] += by * x.along[i]
 		}
 	}
-	c.straight = c.matrix == [3][3]float64{}
+	c.straight = c.matrix == [3][3]float64{} && len(c.curved) == 0
 }
 
 // slopes returns the rates at y.
@@ -283,6 +309,9 @@ func (c *course) slopes(y [3]float64) (f [3]float64) {
 		for j, a := range c.matrix[i] {
 			f[i] += a * y[j]
 		}
+	}
+	for _, q := range c.curved {
+		f[q.to] += q.by * y[q.a] * y[q.b]
 	}
 	return f
 }
@@ -300,6 +329,7 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 			d = min(d, longest)
 		}
 		h -= d
+		terms := [][3]float64{y} // of the power series, each times a power of d
 		term := c.slopes(y)
 		q += y[c.of] * d
 		for i := range term {
@@ -307,6 +337,7 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 		}
 		for n := 1; n < 30 && term != none; n++ {
 			q += term[c.of] * d / float64(n+1)
+			terms = append(terms, term)
 			var then [3]float64
 			for i := range 3 {
 				y[i] += term[i]
@@ -314,7 +345,15 @@ func (c *course) ahead(h float64) (y [3]float64, q float64) {
 					then[i] += a * term[j] * d / float64(n+1)
 				}
 			}
+			for _, p := range c.curved {
+				for k, x := range terms {
+					then[p.to] += p.by * x[p.a] * terms[n-k][p.b] * d / float64(n+1)
+				}
+			}
 			term = then
+		}
+		for i, x := range term { // products of large states have series that converge too slowly
+			c.lost = c.lost || !(math.Abs(x) <= 1e-17*(1+math.Abs(y[i])))
 		}
 	}
 	return y, q
@@ -361,8 +400,40 @@ func (c *course) holds(x *cause) bool {
 	return !x.either
 }
 
-// choose chooses the modes.
+// holdsAt reports whether the condition of a cause holds at the very time.
+func (c *course) holdsAt(x *cause) bool {
+	for _, i := range x.atoms {
+		if v, _ := c.margin(&c.atoms[i], c.t, c.y); v > near == x.either {
+			return x.either
+		}
+	}
+	return !x.either
+}
+
+// choose chooses the modes. Where a mode at its threshold could as well be the other one, and keep itself so, it is not
+// clear what happens.
 func (c *course) choose() {
+	ok := c.settle()
+	on := slices.Clone(c.on)
+	for k := range c.causes {
+		if x := &c.causes[k]; x.kind == mode && slices.ContainsFunc(x.atoms, func(i int) bool {
+			v, _ := c.margin(&c.atoms[i], c.t, c.y)
+			return math.Abs(v) <= near
+		}) {
+			c.on[k] = !on[k]
+			lost := c.lost
+			other := c.settle() && !slices.Equal(c.on, on)
+			copy(c.on, on)
+			c.lost = lost || other
+		}
+	}
+	c.lost = c.lost || !ok
+	c.drive()
+	c.window()
+}
+
+// settle finds modes that are what their conditions say, from those that are on.
+func (c *course) settle() bool {
 	for range 16 {
 		c.drive()
 		same := true
@@ -374,11 +445,10 @@ func (c *course) choose() {
 			}
 		}
 		if c.on = to; same {
-			c.window()
-			return
+			return true
 		}
 	}
-	c.lost = true
+	return false
 }
 
 // window tells whether the integral grows.
@@ -392,11 +462,18 @@ func (c *course) window() {
 	}
 }
 
-// rise lists the events whose conditions have come to hold.
-func (c *course) rise() (list []int) {
+// rise lists the events whose conditions have come to hold. first tells that nothing else has happened at that time.
+func (c *course) rise(first bool) (list []int) {
 	for k := range c.causes {
 		if x := &c.causes[k]; x.kind == whenEvent || x.kind == delayed {
 			holds := c.holds(x)
+			switch {
+			case c.sees == nil:
+			case c.sees[k] == instant && first, c.sees[k] == instants:
+				c.on[k] = c.on[k] && c.holdsAt(x)
+			case c.sees[k] == held && first:
+				holds = holds || c.on[k]
+			}
 			if holds && !c.on[k] && !(x.once && c.done[k]) {
 				list = append(list, k)
 			}
@@ -528,7 +605,7 @@ func (c *course) moment() {
 		})
 	}
 	for round := 0; round < 12 && !c.lost; round++ {
-		for _, k := range c.rise() {
+		for _, k := range c.rise(round == 0) {
 			c.done[k] = true
 			if x := &c.causes[k]; x.kind == whenEvent {
 				wave = append(wave, k)
@@ -606,8 +683,9 @@ func (d *drawing) param(name string, x float64) int {
 	return len(d.p) - 1
 }
 
-// drawFlows draws a model with coincidences; nil where its own simulator cannot follow it.
-func drawFlows(rng *rand.Rand) *flows {
+// drawFlows draws a model with coincidences, with products of states in its rates if it is to be curved; nil where its
+// own simulator cannot follow it.
+func drawFlows(rng *rand.Rand, curved bool) *flows {
 	d := &drawing{&flows{tf: 4, endAt: -1, from: -1, to: -1}, rng}
 	for i := range 3 {
 		d.y0[i] = d.param(fmt.Sprintf("b%d", i), eighth(rng, 16))
@@ -616,6 +694,11 @@ func drawFlows(rng *rand.Rand) *flows {
 	if rng.IntN(2) == 0 { // otherwise rates are constant between causes
 		for range 1 + rng.IntN(4) {
 			d.linear[rng.IntN(3)][rng.IntN(3)] = eighth(rng, 5)
+		}
+	}
+	for range 3 {
+		if curved {
+			d.curved = append(d.curved, product{rng.IntN(3), rng.IntN(3), rng.IntN(3), eighth(rng, 2)})
 		}
 	}
 	at, lag := 1.0, 0.375
@@ -718,6 +801,29 @@ func (d *drawing) body(c *cause, y [3]float64) {
 	case 5: // one that moves another state all the same
 		c.mix[i], c.mixBy[i] = d.IntN(3), eighth(d.Rand, 4)
 	}
+}
+
+// agree finds what events see of instants where the value is j: most see what is behind. It reports whether there is
+// such a thing.
+func (m *flows) agree(j float64) bool {
+	is := func() bool { return math.Abs(m.run(m.p)-j) <= 1e-7*(1+math.Abs(j)) }
+	m.sees = nil
+	if y := m.run(m.p); y != y || is() {
+		return true
+	}
+	n := len(m.causes)
+	for a := range n {
+		for b := range a + 1 {
+			for way := range glimpses * glimpses {
+				m.sees = make([]glimpse, n)
+				if m.sees[a], m.sees[b] = way/glimpses, way%glimpses; is() {
+					return true
+				}
+			}
+		}
+	}
+	m.sees = nil
+	return false
 }
 
 // sideOf returns the derivative of J on one side of param k, and the value that it begins with, by values at so small

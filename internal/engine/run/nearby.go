@@ -167,6 +167,7 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 		case n.second:
 			n.s.Sideways = append(n.s.Sideways, *x)
 			n.s.Side(&n.fine.Sensitivities, x, steps, n.by)
+			n.s.Alone(x, k, steps[k])
 		default:
 			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
 			n.s.Alone(x, k, steps[k])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/coincide"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/onesided"
@@ -532,7 +533,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		located += ties
 	}
 	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
-	out.Crossed = followable(stats.Warnings)
+	out.Crossed = followable(stats.Warnings, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
 	r.kinked = kinks
 	out.Kinked = kinkedBy(r, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun

@@ -61,7 +61,6 @@ func (r *Runner) wantSecond(l *diag.List) {
 			"time or states, nor with steady states of models with delays; ask for first ones")
 		return
 	}
-	r.setup.Sides = false // also for runs that repeat this one: sides know nothing of second derivatives
 	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
 		l.Errorf(settings.CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")
 	}

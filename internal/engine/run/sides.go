@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,15 +18,18 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Sides are derivatives of objectives on both sides of each element of the variables, where causes of the run
-// coincide.
+// Sides are derivatives of objectives on both sides of each element of the variables, and of the point along a
+// direction, where causes of the run coincide.
 type Sides struct {
-	Left, Right             []float64 // [objectives][columns]
+	n                       int       // motions: those of columns, and one along a direction if there is one
+	Left, Right             []float64 // [objectives][n]
 	LeftValues, RightValues []float64 // near which the sides begin
-	Leaps                   []bool    // [columns] states leap there
-	Unknown                 []bool    // [columns] they are not known
+	Leaps                   []bool    // [n] states leap there
+	Unknown                 []bool    // [n] they are not known
 	Met                     []coincide.Met
-	shaken                  []bool      // [columns] states may go through other values than in the run
+	shaken                  []bool      // [n] states may go through other values than in the run
+	walk                    sidedWalk   // that they come from, in the run itself
+	more                    int         // motions that are not known since those before have mostSequences
 	peaks                   []bool      // [objectives] that read largest values of which too little is known
 	reads                   []bool      // [objectives] largest values
 	settled                 bool        // what may have been missed is among the causes
@@ -33,19 +37,24 @@ type Sides struct {
 	runs                    []sidesRun  // of the experiments and of the run itself
 }
 
+// sidedWalk walks a run along n more motions of columns.
+type sidedWalk func(ctx context.Context, n int, motion func(k int, v []float64)) (
+	*sens.Sides, *coincide.Crossing, error,
+)
+
 // sidesRun tells of one run of several when causes coincided there.
 type sidesRun struct {
 	times  []float64
 	within float64 // times that differ by no more are one
 }
 
-// Sides returns derivatives of the last run of r on both sides; nil where no causes coincide, or where package
-// coincide does not follow the model: why says so.
-func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
+// Sides returns derivatives of the last run of r on both sides, and those along a direction in the space of columns,
+// unless along is nil; nil where no causes coincide, or where package coincide does not follow the model: why says so.
+func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why string, err error) {
 	parts := make([]*Sides, len(r.parts))
 	some := false
 	for i, part := range r.parts {
-		if parts[i], why, err = part.Sides(ctx); err != nil || why != "" {
+		if parts[i], why, err = part.Sides(ctx, along); err != nil || why != "" {
 			return nil, why, err
 		}
 		some = some || parts[i] != nil
@@ -61,40 +70,61 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		return nil, why, nil
 	}
 	c := m.Cross(r.problem.Point.Active(r.places))
-	c.Sets = func(t float64) bool {
+	sets := func(t float64) bool {
 		return slices.ContainsFunc(r.kinked, func(f onesided.Fold) bool {
 			return f.Guards != nil && math.Abs(f.T-t) <= float64(10*coincide.Near*span)
 		})
 	}
-	tangent, err := r.tangentMethod(r.setup.lanes(2*r.columns), compiled.Push)
+	c.Sets = sets
+	n := r.columns
+	if along != nil {
+		n++
+	}
+	tangent, err := r.tangentMethod(r.setup.lanes(2*n), compiled.Push)
 	if err != nil {
 		return nil, "", err
 	}
 	directions := r.problem.Directions(r.places)
 	v := make([]float64, r.columns)
 	move := func(k int) (pd, dy0 []float64) {
-		clear(v)
-		if v[k/2] = 1; k%2 == 0 {
-			v[k/2] = -1
+		unit(v, k/2, along)
+		totals := totalsAlong(r, parts, k, v)
+		if k%2 == 0 {
+			for i := range v {
+				v[i] = -v[i]
+			}
 		}
-		return directions(v, totalsAlong(r, parts, k))
+		return directions(v, totals)
 	}
 	walk := sens.Sided{New: tangent.New, Crosser: c, Times: r.setup.EventTimes}
-	found, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
+	found, err := walk.Along(ctx, &r.trajectory, 2*n, move, float64(coincide.Near*span))
 	if err != nil {
 		return nil, "", r.failed(err, r.worker)
 	}
 	if len(c.Met) == 0 && !some {
 		return nil, "", nil
 	}
-	s = newSides(r, c.Met)
+	again := func(ctx context.Context, n int, motion func(k int, v []float64)) (
+		*sens.Sides, *coincide.Crossing, error,
+	) {
+		c := m.Cross(r.problem.Point.Active(r.places))
+		c.Sets, walk.Crosser, walk.Times = sets, c, false
+		found, err := walk.Along(ctx, &r.trajectory, n, func(k int) (pd, dy0 []float64) {
+			clear(v)
+			motion(k, v)
+			return directions(v, make([]float64, len(r.model.Checked.Totals)))
+		}, float64(coincide.Near*span))
+		return found, c, err
+	}
+	s = newSides(n, len(r.objectives), c.Met)
+	s.walk = again
 	s.runs = []sidesRun{{within: float64(10 * coincide.Near * span)}}
 	for i := range c.Met {
 		s.runs[0].times = append(s.runs[0].times, c.Met[i].T)
 	}
-	for k := range r.columns {
+	for k := range n {
 		for i := range r.objectives {
-			at := i*r.columns + k
+			at := i*n + k
 			s.Left[at], s.Right[at] = 0-found.Slopes[2*k][i], found.Slopes[2*k+1][i]
 			s.LeftValues[at], s.RightValues[at] = found.Values[2*k][i], found.Values[2*k+1][i]
 		}
@@ -108,7 +138,42 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 	s.settled = s.explain(r.missed) && s.meets(r.tied)
 	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
+	s.limit()
 	return s, "", nil
+}
+
+// unit writes motion k: of a column, or that along a direction.
+func unit(v []float64, k int, along []float64) {
+	if k == len(v) {
+		copy(v, along)
+		return
+	}
+	clear(v)
+	v[k] = 1
+}
+
+// mostSequences is how many sequences of sides are told apart: more are a matter of rounding, or nobody reads them.
+const mostSequences = 64
+
+// limit has motions unknown whose sequences of sides are beyond the first ones.
+func (s *Sides) limit() {
+	seen := map[string]bool{}
+	var key []byte
+	for k := range s.n {
+		if s.together(k) {
+			continue
+		}
+		key = key[:0]
+		for c := range s.Met {
+			key = fmt.Append(key, s.Met[c].Story(2*k), s.Met[c].Story(2*k+1))
+		}
+		if known := seen[string(key)]; !known && len(seen) == mostSequences {
+			s.Unknown[k] = true
+			s.more++
+		} else {
+			seen[string(key)] = true
+		}
+	}
 }
 
 // timesOfEvents returns how times of events that are listed move on both sides of columns: those of meetings, and
@@ -142,31 +207,37 @@ func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (li
 }
 
 // newSides returns Sides with memory for all.
-func newSides(r *Runner, met []coincide.Met) *Sides {
-	numbers := func() []float64 { return make([]float64, len(r.objectives)*r.columns) }
+func newSides(n, objectives int, met []coincide.Met) *Sides {
+	numbers := func() []float64 { return make([]float64, objectives*n) }
 	return &Sides{
-		Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(), Met: met,
-		Leaps: make([]bool, r.columns), Unknown: make([]bool, r.columns), shaken: make([]bool, r.columns),
-		peaks: make([]bool, len(r.objectives)), reads: make([]bool, len(r.objectives)),
+		n: n, Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(), Met: met,
+		Leaps: make([]bool, n), Unknown: make([]bool, n), shaken: make([]bool, n),
+		peaks: make([]bool, objectives), reads: make([]bool, objectives),
 	}
 }
 
-// totalsAlong returns how totals of experiments move along direction k of Sides.
-func totalsAlong(r *Runner, parts []*Sides, k int) []float64 {
+// totalsAlong returns how totals of experiments move along direction k of Sides, which is v upwards.
+func totalsAlong(r *Runner, parts []*Sides, k int, v []float64) []float64 {
 	totals := make([]float64, len(r.model.Checked.Totals))
 	for j := range totals {
 		for i, part := range r.parts {
-			at := j*r.columns + k/2
-			switch s := parts[i]; {
-			case s == nil && k%2 == 0:
-				totals[j] -= part.gradient[at]
+			s, by := parts[i], 0.0
+			switch {
 			case s == nil:
-				totals[j] += part.gradient[at]
+				for e, x := range v {
+					if x != 0 {
+						by = math.FMA(x, part.gradient[j*r.columns+e], by)
+					}
+				}
 			case k%2 == 0:
-				totals[j] -= s.Left[at]
+				by = s.Left[j*s.n+k/2]
 			default:
-				totals[j] += s.Right[at]
+				by = s.Right[j*s.n+k/2]
 			}
+			if k%2 == 0 {
+				by = -by
+			}
+			totals[j] += by
 		}
 	}
 	return totals
@@ -181,9 +252,9 @@ func (s *Sides) join(r *Runner, parts []*Sides) {
 		}
 		s.runs = append(s.runs, part.runs[0])
 		s.settled = s.settled && part.settled
-		for k := range r.columns {
+		for k := range s.n {
 			leaps := part.Leaps[k]
-			for at := k; at < len(part.Left); at += r.columns { // a total that leaps moves all that reads it
+			for at := k; at < len(part.Left); at += s.n { // a total that leaps moves all that reads it
 				leaps = leaps || part.LeftValues[at] != part.RightValues[at]
 			}
 			s.Leaps[k] = s.Leaps[k] || leaps
@@ -219,8 +290,7 @@ const mostCrossed = 2e6
 // crossed returns the sides of the last run of r, whose result is s; nil where nothing coincides, or where they are not
 // followed, or not in short time.
 func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) {
-	// Second derivatives may jump where first ones do not, and of them nothing is known here.
-	if !r.setup.Sides || r.wantsSecond() || !s.Crossed || trust.Doubts(s.Warnings) == 0 && len(r.met) == 0 {
+	if !r.setup.Sides || !s.Crossed || trust.Doubts(s.Warnings) == 0 && len(r.met) == 0 {
 		return nil, nil
 	}
 	for _, part := range r.parts {
@@ -229,21 +299,22 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 		}
 	}
 	size := r.problem.Size()
-	if float64(2*r.columns)*float64(size.N+size.Q+1)*float64(s.Stats.Steps) > mostCrossed {
+	if float64(2*r.columns+2)*float64(size.N+size.Q+1)*float64(s.Stats.Steps) > mostCrossed {
 		return nil, nil
 	}
-	sides, _, err := r.Sides(ctx)
+	sides, _, err := r.Sides(ctx, r.curve.direction)
 	return sides, err
 }
 
-// followable reports whether what a run warned of is nothing that package contact does not know.
-func followable(list []solvers.Warning) bool {
+// followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by
+// no more than near are one.
+func followable(list []solvers.Warning, near float64) bool {
 	for i := range list {
 		switch w := &list[i]; w.Kind {
 		case solvers.Edge, solvers.Brink, solvers.Grazing:
 			return false
 		case solvers.Tie, solvers.OneSided, solvers.Together:
-			if w.Value > 0 { // at two times, which lie near each other
+			if w.Value > near { // at two times, which lie near each other
 				return false
 			}
 		}
@@ -260,10 +331,11 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	if mine == nil || theirs == nil || !mine.settled {
 		return nil, false
 	}
+	n := mine.n
 	d = &trust.Decision{
-		Left: mine.Left, Right: mine.Right, TwinLeft: theirs.Left, TwinRight: theirs.Right,
-		Known: make([]bool, len(s.Gradient)), From: make([][]int, r.columns), Sizes: make([]float64, r.columns),
-		Leaps: make([]bool, r.columns),
+		N: n, Left: mine.Left, Right: mine.Right, TwinLeft: theirs.Left, TwinRight: theirs.Right,
+		Known: make([]bool, len(mine.Left)), From: make([][]int, n), Apart: make([][]int, n),
+		Sizes: make([]float64, r.columns), Leaps: make([]bool, n), Direction: r.curve.direction, More: mine.more,
 	}
 	for n, v := range r.variables {
 		for k := range v.Size() {
@@ -277,7 +349,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
-	for k := range r.columns {
+	for k := range n {
 		known := !mine.Unknown[k] && !theirs.Unknown[k]
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
 		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
@@ -285,12 +357,15 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 			if mine.Met[c].Differs(2*k, 2*k+1) {
 				d.From[k] = append(d.From[k], c)
 			}
+			if mine.Met[c].Parts(2*k, 2*k+1) {
+				d.Apart[k] = append(d.Apart[k], c)
+			}
 		}
 		shaken := mine.shaken[k] || theirs.shaken[k]
 		together := mine.together(k) && theirs.together(k)
 		for i := range r.objectives {
-			at := i*r.columns + k
-			bends := kinked != nil && (kinked[at] || !together)
+			at := i*n + k
+			bends := kinked != nil && (!together || bendsAlong(kinked[i*r.columns:][:r.columns], k, r.curve.direction))
 			d.Known[at] = known && !bends && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
 		}
 	}
@@ -303,6 +378,19 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return d, all
+}
+
+// bendsAlong reports whether motion k, of a column or along a direction, moves what a row marks.
+func bendsAlong(row []bool, k int, along []float64) bool {
+	if k < len(row) {
+		return row[k]
+	}
+	for e, x := range along {
+		if x != 0 && row[e] {
+			return true
+		}
+	}
+	return false
 }
 
 // isMet reports whether a kink is conditions that were met with other causes.
@@ -323,7 +411,8 @@ func leapsOf(s *trust.Result, mine, theirs *Sides) []float64 {
 	list := make([]float64, len(s.Gradient))
 	for at := range list {
 		if k := at % s.Columns; mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] {
-			list[at] = math.Abs(mine.Left[at]-mine.Right[at]) + math.Abs(mine.Left[at]-s.Gradient[at])
+			l, r := mine.Left[at/s.Columns*mine.n+k], mine.Right[at/s.Columns*mine.n+k]
+			list[at] = math.Abs(l-r) + math.Abs(l-s.Gradient[at])
 		}
 	}
 	return list
@@ -376,7 +465,7 @@ func nearMisses(list []solvers.Warning) (missed []solvers.Warning) {
 // together reports whether a move along column k moves no causes apart.
 func (s *Sides) together(k int) bool {
 	for c := range s.Met {
-		if m := &s.Met[c]; len(m.Stories[2*k]) > 1 || len(m.Stories[2*k+1]) > 1 || m.Differs(2*k, 2*k+1) {
+		if s.Met[c].Parts(2*k, 2*k+1) {
 			return false
 		}
 	}

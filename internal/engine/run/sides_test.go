@@ -18,7 +18,7 @@ func sidesOf(t *testing.T, m *tested) (*Runner, *Sides) {
 	if _, err := r.Sensitivities(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	s, why, err := r.Sides(context.Background())
+	s, why, err := r.Sides(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

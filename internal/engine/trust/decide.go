@@ -10,17 +10,22 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Decision is what package contact knows of the sides of derivatives, [values][columns].
+// Decision is what package contact knows of the sides of derivatives by N motions, [values][N]: those of columns, and
+// one along a direction where N is more than the columns.
 type Decision struct {
+	N                   int
 	Left, Right         []float64
 	TwinLeft, TwinRight []float64 // of the independent run
 	// The values near which sides begin.
 	LeftValues, RightValues, TwinLeftValues, TwinRightValues []float64
 
-	Known        []bool    // [values][columns]
+	Known        []bool    // [values][N]
 	Sizes        []float64 // [columns] of the variables
-	From         [][]int   // [columns] the coincidences that make sides differ
-	Leaps        []bool    // [columns] states leap: nothing is known of what follows
+	Direction    []float64 // [columns]; nil for none
+	From         [][]int   // [N] the coincidences that make sides differ
+	Apart        [][]int   // [N] those at which causes come apart
+	Leaps        []bool    // [N] states leap: nothing is known of what follows
+	More         int       // motions of which too many others have sides of their own
 	Clears       bool      // all kinks are at coincidences that were met
 	Coincidences []result.Coincidence
 	Times        TimesOnSides
@@ -43,7 +48,7 @@ const little = 1e-7
 func (s *Result) Decide(d *Decision, share float64) (all bool) {
 	all = true
 	some := false
-	s.Decided = make([]bool, len(s.Gradient))
+	s.Decided, s.decision = make([]bool, len(s.Gradient)), d
 	d.used = map[int]int{}
 	most := make([]float64, len(s.Values)) // of what a move of a variable by its size does
 	for at, x := range s.Gradient {
@@ -52,49 +57,90 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 			most[i] = max(most[i], by, math.Abs(s.Values[i].Value))
 		}
 	}
-	for at, x := range s.Gradient {
-		i, k := at/s.Columns, at%s.Columns
-		l, r := d.Left[at], d.Right[at]
-		err := max(math.Abs(l-d.TwinLeft[at]), math.Abs(r-d.TwinRight[at])) / share
-		size := max(math.Abs(l), math.Abs(r))
-		noise := float64(1e-10*most[i]) / d.Sizes[k]
-		differ := math.Abs(l-r) > float64(little*size)+4*err+noise
-		off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
-		own := 0.0                               // the error of the number in the result, which is graded by it
-		if s.Errors != nil {
-			own = 2 * s.Errors[at]
-		}
-		leaps, known := d.leaps(at, s.Values[i].Value)
-		switch {
-		case !d.Known[at] || !known || err-err != 0 || x-x != 0:
-		case leaps:
-			s.Decided[at] = true
-			leap := result.Leap{Value: i, Column: k, Left: d.LeftValues[at], Right: d.RightValues[at]}
-			leap.Coincidences = s.from(d, k)
-			for _, c := range leap.Coincidences {
-				s.OneSided.Coincidences[c].Leap = true
-			}
-			s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
-		case err > float64(1e-4*size)+100*noise:
-		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise+own):
-		default:
-			s.Decided[at] = true
-			if differ {
-				s.Errors[at] = err
-				side := result.BothSides{Value: i, Column: k, Left: l, Right: r}
-				side.Coincidences = s.from(d, k)
-				s.OneSided.Sides = append(s.OneSided.Sides, side)
+	for i := range s.Values {
+		for k := range d.N {
+			known := s.decide(d, i, k, most[i], share)
+			if k < s.Columns {
+				s.Decided[i*s.Columns+k] = known
+				all, some = all && known, some || known
 			}
 		}
-		all, some = all && s.Decided[at], some || s.Decided[at]
 	}
 	if some {
 		s.decideTimes(d, share)
 	} else {
 		s.Undo()
+		s.decision = d
 		clear(d.used)
 	}
 	return all
+}
+
+// motion returns the derivative of value i by motion k, its error, and how far the motion goes where variables change
+// by their sizes.
+func (s *Result) motion(d *Decision, i, k int) (x, err, size float64) {
+	row := s.Gradient[i*s.Columns:]
+	if k < s.Columns {
+		if s.Errors != nil {
+			err = s.Errors[i*s.Columns+k]
+		}
+		return row[k], err, d.Sizes[k]
+	}
+	size = math.Inf(1)
+	for e, by := range d.Direction {
+		if by == 0 {
+			continue
+		}
+		x += float64(by * row[e])
+		if size = min(size, d.Sizes[e]/math.Abs(by)); s.Errors != nil {
+			err += float64(math.Abs(by) * s.Errors[i*s.Columns+e])
+		}
+	}
+	return x, err, min(size, math.MaxFloat64)
+}
+
+// decide takes from d what the derivative of value i by motion k is on both sides. It reports whether that is known.
+// most is how much a move of any variable by its size changes the value.
+func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
+	at := i*d.N + k
+	x, own, by := s.motion(d, i, k) // the number in the result is graded by its own error
+	l, r := d.Left[at], d.Right[at]
+	err := max(math.Abs(l-d.TwinLeft[at]), math.Abs(r-d.TwinRight[at])) / share
+	size := max(math.Abs(l), math.Abs(r))
+	noise := float64(1e-10*most) / by
+	differ := math.Abs(l-r) > float64(little*size)+4*err+noise
+	off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
+	column := k
+	if k == s.Columns {
+		column = result.Along
+	}
+	switch leaps, known := d.leaps(at, s.Values[i].Value); {
+	case !d.Known[at] || !known || err-err != 0 || x-x != 0:
+		return false
+	case leaps:
+		s.leapsBy(d, k, result.Leap{Value: i, Column: column, Left: d.LeftValues[at], Right: d.RightValues[at]})
+		return true
+	case err > float64(1e-4*size)+100*noise:
+		return false
+	case !differ:
+		return off <= float64(1e-5*size)+100*err+1000*noise+2*own
+	}
+	if k < s.Columns {
+		s.Errors[i*s.Columns+k] = err
+	}
+	side := result.BothSides{Value: i, Column: column, Left: l, Right: r}
+	side.Coincidences = s.from(d, k)
+	s.OneSided.Sides = append(s.OneSided.Sides, side)
+	return true
+}
+
+// leapsBy notes a leap by motion k.
+func (s *Result) leapsBy(d *Decision, k int, leap result.Leap) {
+	leap.Coincidences = s.from(d, k)
+	for _, c := range leap.Coincidences {
+		s.OneSided.Coincidences[c].Leap = true
+	}
+	s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 }
 
 // leaps reports whether a value leaps, and whether that is known: whether the independent run says the same.
@@ -172,13 +218,28 @@ func (s *Result) from(d *Decision, k int) (list []int) {
 		from = append(from, c)
 	}
 	for _, c := range from {
-		if _, known := d.used[c]; !known {
-			d.used[c] = len(s.OneSided.Coincidences)
-			s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
-		}
-		list = append(list, d.used[c])
+		list = append(list, s.use(d, c))
 	}
 	return list
+}
+
+// Piece adds the pieces of a coincidence, if something in the result comes from that.
+func (s *Result) Piece(d *Decision, c int, pieces []result.Piece) {
+	if n, used := d.used[c]; used {
+		s.OneSided.Coincidences[n].Pieces = pieces
+	}
+}
+
+// Uses reports whether something in the result comes from a coincidence.
+func (d *Decision) Uses(c int) bool { _, used := d.used[c]; return used }
+
+// use returns the number in the result of a coincidence.
+func (s *Result) use(d *Decision, c int) int {
+	if _, known := d.used[c]; !known {
+		d.used[c] = len(s.OneSided.Coincidences)
+		s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
+	}
+	return d.used[c]
 }
 
 // DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
@@ -198,6 +259,9 @@ func (s *Result) DoubtLeaps() {
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {
+		if x.Column == result.Along {
+			continue
+		}
 		if s.Trusts == nil {
 			s.Trusts = make([]result.Trust, len(s.Gradient))
 		}
@@ -242,7 +306,7 @@ func (s *Result) DoubtTimes(times []float64, within float64) {
 
 // Undo forgets what Decide took.
 func (s *Result) Undo() {
-	s.Decided, s.OneSided, s.timesKnown = nil, result.OneSided{}, nil
+	s.Decided, s.OneSided, s.timesKnown, s.decision = nil, result.OneSided{}, nil, nil
 	for i := range s.Events {
 		s.Events[i].OneSided = nil
 	}
@@ -254,13 +318,20 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(d diag.Diagnostic) bool {
 		return all && (d.Code == explain.CodeTie || met && d.Code == explain.CodeKink) && d.Level == diag.Warning
 	})
+	if d := s.decision; d != nil && d.More > 0 {
+		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of what comes first are told apart; what "+
+			"derivatives by %s are on both sides is not known", diag.Count(d.More, "more element"))
+	}
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
 		var sides, leaps []string
 		for _, b := range s.OneSided.Sides {
 			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
-				sides = append(sides, "d"+s.Values[b.Value].Name+"/d"+ColumnName(&s.Sensitivities, b.Column)+" is "+
-					diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
+				what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(&s.Sensitivities, b.Column)
+				if b.Column == result.Along {
+					what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
+				}
+				sides = append(sides, what+" is "+diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
 			}
 		}
 		for _, x := range s.OneSided.Leaps {
@@ -301,8 +372,11 @@ func first(list []string, what string) string {
 	return strings.Join(list, "; ")
 }
 
-// ColumnName names a column of the gradient.
+// ColumnName names a column of the gradient, or the direction.
 func ColumnName(s *result.Sensitivities, k int) string {
+	if k == result.Along {
+		return "direction"
+	}
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
 			return v.Element(k - v.Offset)

@@ -46,8 +46,9 @@ type Evidence struct {
 	// Sideways are second derivatives of runs on the sides of variables.
 	Sideways []Sideways
 
-	parted     []bool   // columns by which Unlike is too much; nil for none
-	timesKnown [][]bool // [events][columns] whether derivatives of their times are known on both sides; nil for none
+	decision   *Decision // what Decide was told last
+	parted     []bool    // columns by which Unlike is too much; nil for none
+	timesKnown [][]bool  // [events][columns] whether derivatives of their times are known on both sides; nil for none
 }
 
 // Meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.
@@ -121,11 +122,7 @@ func (s *Result) compared(k int) bool { return s.Compared != nil && s.Compared[k
 // tells the sides apart, and so only by two columns that move it.
 func (s *Result) jumps(i, k, l int) bool {
 	at := i * s.Columns
-	leapt := func(k, l int) bool {
-		row := s.Leapt[at+k]
-		return row != nil && row[l]
-	}
-	if leapt(k, l) || leapt(l, k) {
+	if s.leapt(i, k, l) || s.leapt(i, l, k) {
 		return true
 	}
 	if s.Curved == nil {
@@ -135,6 +132,12 @@ func (s *Result) jumps(i, k, l int) bool {
 	curved := func(k int) bool { return !compared(k) && (s.Curved[at+k] || s.Sided[at+k]) }
 	return curved(k) && s.Reached[at+l] || curved(l) && s.Reached[at+k] ||
 		s.Met[at+k] && s.Met[at+l] && !(compared(k) && compared(l))
+}
+
+// leapt reports whether the derivative of value i by column l is known to jump where column k moves.
+func (s *Result) leapt(i, k, l int) bool {
+	row := s.Leapt[i*s.Columns+k]
+	return row != nil && row[l]
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.

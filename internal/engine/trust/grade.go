@@ -220,6 +220,7 @@ type Seconds struct {
 	Row, Other, Errors []float64
 	Sideways           [][]float64 // what those on sides of variables continue to
 	Trusts             []result.Trust
+	turns              []bool // Grade notes what is another one on some side
 }
 
 // Grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
@@ -233,6 +234,7 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 			most = sure
 		}
 	}
+	x.turns = make([]bool, len(x.Row))
 	worst, noise := result.Sound, float64(0x1p-40*math.Abs(value))
 	for k, d := range x.Row {
 		size, sided, bent := of(k)
@@ -247,10 +249,10 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 		case d-d != 0 || err-err != 0:
 			*t = result.Lost
 		case small(err):
-			turns := slices.ContainsFunc(x.Sideways, func(row []float64) bool {
+			x.turns[k] = slices.ContainsFunc(x.Sideways, func(row []float64) bool {
 				return !small(math.Abs(row[k] - x.Other[k]))
 			})
-			if sided && d != 0 || bent && d == 0 || turns {
+			if sided && d != 0 || bent && d == 0 || x.turns[k] {
 				*t = result.Loose
 			}
 		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/lang/diag"
@@ -32,7 +33,15 @@ func (s *Result) GradeSecond(
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		of := result.Sound
+		of, halved := result.Sound, false
+		grade := func(n *Seconds, sizes func(k int) (float64, bool, bool), by func(k int) (int, int)) {
+			grade := n.Grade(v.Value, sizes)
+			some, others := s.halves(i, n, by)
+			if halved = halved || some; some {
+				grade = others
+			}
+			of = max(of, grade)
+		}
 		if at := i * c * c; s.Hessian != nil {
 			n := Seconds{
 				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
@@ -43,11 +52,11 @@ func (s *Result) GradeSecond(
 				row := t.towards(make([]float64, c*c), other, near, far)
 				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
 			}
-			of = max(of, n.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
+			grade(&n, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
 				return float64(sizes[a] * sizes[b]), jumps || s.isSided(i, a) || s.isSided(i, b), jumps
-			}))
+			}, func(k int) (int, int) { return k / c, k % c })
 		}
 		if at := i * c; s.Products != nil {
 			n := Seconds{
@@ -59,10 +68,14 @@ func (s *Result) GradeSecond(
 				row := t.towards(make([]float64, c), other, near, far)
 				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
 			}
-			of = max(of, n.Grade(v.Value, func(k int) (float64, bool, bool) {
-				jumps := s.jumpsAlong(i, k)
+			grade(&n, func(k int) (float64, bool, bool) {
+				jumps := s.jumpsAlong(i, k) && !s.staysMet(i, k)
 				return sizes[k], jumps || s.isSided(i, k), jumps
-			}))
+			}, func(k int) (int, int) { return k, result.Along })
+		}
+		if halved {
+			worst = result.Lost
+			s.noteHalves(x, i)
 		}
 		switch worst = max(worst, of); of {
 		case result.Lost:
@@ -76,6 +89,100 @@ func (s *Result) GradeSecond(
 	}
 	if worst == result.Sound {
 		s.HessianTrusts, s.ProductTrusts = nil, nil
+	}
+}
+
+// halves makes those second derivatives of value i no numbers that have two sides at coincidences: those of what
+// has two sides itself, and those that jump there, as runs on both sides say. An element belongs to a column and to
+// another one, or Along. It
+// reports whether there are some, and the worst grade of the others.
+func (s *Result) halves(i int, n *Seconds, of func(k int) (column, other int)) (some bool,
+	others result.Trust,
+) {
+	d := s.decision
+	for k := range n.Row {
+		column, other := of(k)
+		if d == nil || !s.halved(i, column, other, n.turns[k]) {
+			others = max(others, n.Trusts[k])
+			continue
+		}
+		n.Row[k], n.Errors[k], n.Trusts[k], some = math.NaN(), math.NaN(), result.Lost, true
+		half := result.SecondSides{Value: i, Column: column, Other: other}
+		for _, motion := range []int{column, other} {
+			for _, c := range s.apart(motion) {
+				if c = s.use(d, c); !slices.Contains(half.Coincidences, c) {
+					half.Coincidences = append(half.Coincidences, c)
+				}
+			}
+		}
+		s.OneSided.Seconds = append(s.OneSided.Seconds, half)
+	}
+	return some, others
+}
+
+// halved reports whether the second derivative of value i by a column and another one, or along the direction, has two
+// sides where one of them parts causes. turns tells that it is another one on some side.
+func (s *Result) halved(i, column, other int, turns bool) bool {
+	a, b := len(s.apart(column)) > 0, len(s.apart(other)) > 0
+	if !a && !b {
+		return false
+	}
+	if other != result.Along {
+		return turns || a && s.leapt(i, column, other) || b && s.leapt(i, other, column) ||
+			column == other && s.twoSided(i, column)
+	}
+	if turns {
+		return true
+	}
+	for l, by := range s.Direction {
+		if b && by != 0 && (s.leapt(i, l, column) || s.leapt(i, column, l)) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart lists coincidences at which a column, or a move along the direction, parts causes.
+func (s *Result) apart(column int) []int {
+	switch d := s.decision; {
+	case column != result.Along:
+		return d.Apart[column]
+	case d.N > s.Columns:
+		return d.Apart[s.Columns]
+	}
+	return nil
+}
+
+// staysMet reports whether a move along the direction, by all that is known of it, parts no causes, so that second
+// derivatives along it by column k are others on the other side only where runs on both sides of that say so.
+func (s *Result) staysMet(i, k int) bool {
+	d := s.decision
+	return d != nil && d.N > s.Columns && d.Known[i*d.N+s.Columns] && len(d.Apart[s.Columns]) == 0 &&
+		(len(d.Apart[k]) == 0 || len(s.Sideways) > 0 && s.compared(k))
+}
+
+// twoSided reports whether the derivative of value i by a column, or along the direction, has two sides or none.
+func (s *Result) twoSided(i, column int) bool {
+	return slices.ContainsFunc(s.OneSided.Sides, func(b result.BothSides) bool {
+		return b.Value == i && b.Column == column
+	}) || slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == column })
+}
+
+// noteHalves says of value i at which coincidences its second derivatives are no numbers.
+func (s *Result) noteHalves(x *explain.Explainer, i int) {
+	var list []int
+	for _, h := range s.OneSided.Seconds {
+		for _, c := range h.Coincidences {
+			if h.Value == i && !slices.Contains(list, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	s.Status = "partial"
+	for _, c := range list {
+		at := &s.OneSided.Coincidences[c]
+		s.Note(x, explain.CodeTie, diag.Warning, "second derivatives of %s that are nan have two sides: %s, %s, and a "+
+			"variable moves them apart", s.Values[i].Name, together(at.Causes), x.When(at.T))
 	}
 }
 

@@ -109,8 +109,8 @@ func TestSecondDerivativesWhereTimesMeet(t *testing.T) {
 	}
 }
 
-// TestSecondDerivativesOfTies has a dose at the end: by its time there is no derivative. Second ones are marked where
-// the first that is differentiated jumps there, and not where it does not.
+// TestSecondDerivativesOfTies has a dose at the end: by its time there is no derivative. Second ones are no numbers
+// where the first that is differentiated jumps there, and not where it does not.
 func TestSecondDerivativesOfTies(t *testing.T) {
 	s := modeltest.Run(t, `
 time t from 0 to 2
@@ -127,7 +127,7 @@ sens { wrt = [a, b, tau, D, initial(x)] }
 		if s.HessianTrusts != nil {
 			got = s.HessianTrusts[2*s.Columns+k]
 		}
-		if want := map[string]odes.Trust{"a": odes.Loose, "tau": odes.Loose, "D": odes.Loose}[of]; got != want {
+		if want := map[string]odes.Trust{"a": odes.Lost, "tau": odes.Lost, "D": odes.Lost}[of]; got != want {
 			t.Errorf("d²K/dtau d%s is %v, want %v", of, got, want)
 		}
 	}

@@ -20,7 +20,7 @@ type Sideways struct {
 func (s *Result) Suspects(second bool) (list []int, met int) {
 	open := func(k int, of func(i, at int) bool) bool {
 		for i := range s.Values {
-			if at := i*s.Columns + k; !s.decided(i, k) && of(i, at) {
+			if at := i*s.Columns + k; (second || !s.decided(i, k)) && of(i, at) {
 				return true
 			}
 		}
@@ -105,12 +105,7 @@ func (s *Result) LeapStates(d *Decision) {
 				e[side].Value = y
 			}
 		}
-		leap := result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value}
-		leap.Coincidences = s.from(d, k)
-		for _, c := range leap.Coincidences {
-			s.OneSided.Coincidences[c].Leap = true
-		}
-		s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
+		s.leapsBy(d, k, result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value})
 	}
 }
 

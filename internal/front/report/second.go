@@ -124,6 +124,13 @@ type hessianForm struct {
 	Values    nested     `json:"values" at:"17"`
 	Trust     [][]string `json:"trust,omitempty" at:"17"`
 	Uncertain pairs      `json:"uncertain,omitempty" at:"17" each:"18"`
+	OneSided  []halfForm `json:"one_sided,omitempty" at:"17"`
+}
+
+// halfForm is second derivatives that are no numbers, by a pair of elements, and where causes come at one time so.
+type halfForm struct {
+	By           []string `json:"by"`
+	Coincidences []int    `json:"coincidences"`
 }
 
 // productForm is the product of a Hessian with the direction.
@@ -131,6 +138,8 @@ type productForm struct {
 	byForm
 	Trust     []string `json:"trust,omitempty"`
 	Uncertain pairs    `json:"uncertain,omitempty"`
+	// OneSided is the derivative along the direction, if it is another one on the other side, and what is no number.
+	OneSided []sidedForm `json:"one_sided,omitempty"`
 }
 
 // secondOf returns the Hessian of objective i over its variables, and its product with the direction.
@@ -150,6 +159,12 @@ func secondOf(s *odes.Sensitivities, i int) (form secondForm) {
 				h.Uncertain = append(h.Uncertain, pair{h.Variables[k], row})
 			}
 		}
+		for _, x := range s.OneSided.Seconds {
+			if x.Value == i && x.Other != odes.Along {
+				by := []string{columnName(s, x.Column), columnName(s, x.Other)}
+				h.OneSided = append(h.OneSided, halfForm{by, x.Coincidences})
+			}
+		}
 		form.Hessian = h
 	}
 	if s.Products != nil {
@@ -160,6 +175,16 @@ func secondOf(s *odes.Sensitivities, i int) (form secondForm) {
 		}
 		if s.ProductErrors != nil {
 			p.Uncertain = unsureOf(s, row, s.ProductErrors, s.ProductTrusts, i*c)
+		}
+		for k := range s.OneSided.Sides {
+			if b := &s.OneSided.Sides[k]; b.Value == i && b.Column == odes.Along {
+				p.OneSided = append(p.OneSided, sidedForm{sideForm{"direction", &b.Left, &b.Right, nil}, b.Coincidences})
+			}
+		}
+		for _, x := range s.OneSided.Seconds {
+			if x.Value == i && x.Other == odes.Along {
+				p.OneSided = append(p.OneSided, sidedForm{sideForm{By: columnName(s, x.Column)}, x.Coincidences})
+			}
 		}
 		form.HVP = p
 	}

@@ -10,7 +10,8 @@ import (
 // an array element is "1,2"; that of a scalar is empty. Objectives without derivatives have one row, with the value
 // alone. Where derivatives are others on the other side, the columns left and right have both; where values leap,
 // value_left and value_right have these. Second derivatives bring two more columns, wrt2 and index2. They are empty in
-// the rows of first derivatives, and wrt2 is "hvp" in those of products of a Hessian with the direction asked for.
+// the rows of first derivatives, and wrt2 is "hvp" in those of products of a Hessian with the direction asked for. A
+// row whose wrt is "direction" has the derivative along that, where it is another one on the other side.
 func sensSheet(_ Heading, s *odes.Sensitivities) *sheet {
 	t := &sheet{name: "derivatives"}
 	t.texts("objective", "wrt", "index")
@@ -23,7 +24,11 @@ func sensSheet(_ Heading, s *odes.Sensitivities) *sheet {
 		c.trust = t.texts("trust")
 	}
 	left, right, from, to := s.Gradients()
-	if c.sides = len(t.columns); left != nil {
+	c.sides = len(t.columns)
+	if c.left, c.right = s.Slopes(); left == nil && c.left != nil {
+		left, right = s.Gradient, s.Gradient
+	}
+	if left != nil {
 		c.sided = append(c.sided, left, right)
 		t.numbers("left", "right")
 	}
@@ -44,6 +49,7 @@ type derivativeCells struct {
 	s                            *odes.Sensitivities
 	errors, trust, sides, second int
 	sided                        [][]float64 // of the columns from sides on
+	left, right                  []float64   // along the direction; nil for none
 	row                          []cell
 }
 
@@ -115,6 +121,17 @@ func (c *derivativeCells) secondOrder(i int, yield func([]cell)) {
 				yield(c.row)
 			})
 		})
+	}
+	if c.left != nil { // what the gradient makes of it, which is that of the order of the run
+		var x float64
+		for k, d := range s.Direction {
+			x += float64(d * s.Gradient[i*s.Columns+k])
+		}
+		clear(c.row)
+		c.row[0], c.row[1] = text(s.Values[i].Name), text("direction")
+		c.row[3], c.row[4] = number(x), number(s.Values[i].Value)
+		c.row[c.sides], c.row[c.sides+1] = number(c.left[i]), number(c.right[i])
+		yield(c.row)
 	}
 	if s.Products != nil {
 		each(func(v odes.Variable, k int) {

@@ -7,8 +7,13 @@ import (
 	"odes.dev/odes"
 )
 
-// columnName names column k of the gradient.
-func columnName(s *odes.Sensitivities, k int) string { return elementOf(s.Variables, k) }
+// columnName names column k of the gradient, or the direction.
+func columnName(s *odes.Sensitivities, k int) string {
+	if k == odes.Along {
+		return "direction"
+	}
+	return elementOf(s.Variables, k)
+}
 
 // elementOf names what column k is of.
 func elementOf(vars []odes.Variable, k int) string {
@@ -29,12 +34,12 @@ type sidedForm struct {
 // sidedOf returns the derivatives of objective i that are others on the other side, and by what it leaps.
 func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
 	for k := range s.OneSided.Sides {
-		if b := &s.OneSided.Sides[k]; b.Value == i {
+		if b := &s.OneSided.Sides[k]; b.Value == i && b.Column != odes.Along {
 			list = append(list, sidedForm{sideForm{columnName(s, b.Column), &b.Left, &b.Right, nil}, b.Coincidences})
 		}
 	}
 	for _, x := range s.OneSided.Leaps {
-		if x.Value == i {
+		if x.Value == i && x.Column != odes.Along {
 			side := sideForm{By: columnName(s, x.Column), Values: []float64{x.Left, x.Right}}
 			list = append(list, sidedForm{side, x.Coincidences})
 		}
@@ -56,14 +61,34 @@ func timeSidedOf(vars []odes.Variable, b *odes.TimeSides) sidedForm {
 
 // coincidenceForm is causes that come at one time, so that derivatives are others on the other side.
 type coincidenceForm struct {
-	T      float64  `json:"t"`
-	Causes []string `json:"causes"`
-	Leap   bool     `json:"leap"`
+	T      float64     `json:"t"`
+	Causes []string    `json:"causes"`
+	Leap   bool        `json:"leap"`
+	Pieces []pieceForm `json:"pieces,omitempty" at:"5"`
+}
+
+// pieceForm is an order of causes, and the derivatives by elements of variables, by objectives, of a run in which it
+// holds.
+type pieceForm struct {
+	Order    []string `json:"order"`
+	Gradient pairs    `json:"gradient"`
 }
 
 func coincidencesOf(s *odes.Sensitivities) (list []coincidenceForm) {
 	for _, c := range s.OneSided.Coincidences {
-		list = append(list, coincidenceForm{c.T, c.Causes, c.Leap})
+		form := coincidenceForm{T: c.T, Causes: c.Causes, Leap: c.Leap}
+		for _, x := range c.Pieces {
+			piece := pieceForm{Order: x.Order}
+			for i, v := range s.Values {
+				var row pairs
+				for k, name := range elements(s.Variables) {
+					row = append(row, pair{name, x.Gradient[i*s.Columns+k]})
+				}
+				piece.Gradient = append(piece.Gradient, pair{v.Name, row})
+			}
+			form.Pieces = append(form.Pieces, piece)
+		}
+		list = append(list, form)
 	}
 	return list
 }

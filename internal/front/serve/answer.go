@@ -202,8 +202,11 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	add("right", right, rows, columns)
 	add("values_left", from, rows, columns)
 	add("values_right", to, rows, columns)
+	left, right = s.Slopes()
+	add("left_along", left, rows)
+	add("right_along", right, rows)
 	for _, c := range s.OneSided.Coincidences {
-		h.Met = append(h.Met, coincidenceHead(c))
+		h.Met = append(h.Met, coincidenceHead{c.T, c.Causes, c.Leap})
 	}
 	add("hessian", s.Hessian, rows, columns, columns)
 	add("hessian_errors", s.HessianErrors, rows, columns, columns)

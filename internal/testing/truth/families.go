@@ -20,7 +20,7 @@ var Families = []Family{
 	{"window", 0.97, driven((*draw).windowed)},
 	{"windows", 0.97, driven((*draw).windowSum)},
 	{"nested windows", 0.97, driven((*draw).nested)},
-	{"periodic", 0.96, driven((*draw).periodic)},
+	{"periodic", 0.97, driven((*draw).periodic)},
 	{"staircase", 0.97, driven((*draw).staircase)},
 	{"infusions", 0.97, driven((*draw).infusions)},
 	{"table", 0.97, driven((*draw).table)},
