@@ -17,6 +17,26 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	return gain / p.Size
 }
 
+// Relaxed returns by how much more could be gained, relative to Size, if each constraint could be violated by as much.
+// Errors of constraints that large hide it, and a point that violates constraints so owes it, to first order.
+func (p *Problem) Relaxed(by []float64) float64 {
+	q := *p
+	q.curves, q.bends = q.Hessian, nil
+	plain, _, _ := q.gain()
+	q.slack, q.curves, q.bends = by, q.Hessian, nil
+	gain, _, _ := q.gain()
+	return math.Max(gain-plain, 0) / p.Size
+}
+
+// Violations returns by how much each constraint is violated.
+func (p *Problem) Violations() []float64 {
+	out := make([]float64, len(p.At.Constraints.C))
+	for i, c := range p.At.Constraints.C {
+		out[i] = math.Max(math.Max(p.Min[i]-c, c-p.Max[i]), 0)
+	}
+	return out
+}
+
 // Infeasible reports whether violations of constraints can be no smaller near the point, to first order.
 func (p *Problem) Infeasible() bool {
 	const enough = 1e-3 // of violations, or of how far constraints may move
