@@ -63,9 +63,7 @@ type judge struct{ *problem }
 
 // fresh runs the model as results are made, with derivatives of the objective and the constraints and their errors.
 // These are under control as the settings say, or as control does.
-func (p judge) fresh(
-	ctx context.Context, x []float64, control string,
-) (*odes.Sensitivities, error) {
+func (p judge) fresh(ctx context.Context, x []float64, control string) (*odes.Sensitivities, error) {
 	o := p.checkedAt(x)
 	o.Wrt = p.names
 	if control != "" {
@@ -168,10 +166,12 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		c.Size = p.extent(ctx, e, c)
 	}
 	c.Noise = s.Values[0].Error
-	noise, owed := p.constrainedly(s, c, noise)
-	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], run: s.Settings, squares: squares, owed: owed}
+	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], run: s.Settings, squares: squares}
 	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
-	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
+	var hidden float64
+	hidden, out.owed = p.byConstraints(s, c, &out.found)
+	out.Stationarity, out.Feasibility = out.found.Stationarity, out.found.Feasibility
+	out.Noise = noise/c.Size + hidden + out.owed
 	out.gain = out.Stationarity * c.Size
 	exact := exactness(s, c)
 	if !p.squares {

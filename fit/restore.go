@@ -12,25 +12,21 @@ import (
 // So do errors of constraints. Where the objective is a likelihood, both are measured in its unit, as all gains are;
 // elsewhere they are as small a part of the objective as they are of the constraints.
 
-// constrainedly adds to a noise what constraints hide, and what the objective owes to their violations, which it also
-// returns, both relative to the size of c.
-func (p judge) constrainedly(s *odes.Sensitivities, c *certify.Problem, noise float64) (sum, owed float64) {
+// byConstraints returns what errors of constraints hide of the objective, and what it owes to their violations, both
+// relative to the size of c.
+func (p judge) byConstraints(
+	s *odes.Sensitivities, c *certify.Problem, found *certify.Certificate,
+) (hidden, owed float64) {
 	if !p.squares || len(p.constraints) == 0 {
-		return noise, 0
+		return 0, 0
 	}
-	violations, errors := c.Violations(), make([]float64, len(p.constraints))
+	errors := make([]float64, len(p.constraints))
 	for i := range errors {
 		if by := s.Values[i+1].Error; by > 0 && by-by == 0 {
 			errors[i] = by
 		}
 	}
-	if slices.Max(violations) > 0 {
-		owed = c.Relaxed(violations)
-	}
-	if slices.Max(errors) > 0 {
-		noise += c.Relaxed(errors) * c.Size
-	}
-	return noise + float64(owed*c.Size), owed
+	return c.Relaxed(errors, found), c.Relaxed(c.Violations(), found)
 }
 
 // owes reports whether violations of constraints are more of what a certificate lacks than errors of runs are.

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/optim"
 )
@@ -17,15 +18,17 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	return gain / p.Size
 }
 
-// Relaxed returns by how much more could be gained, relative to Size, if each constraint could be violated by as much.
-// Errors of constraints that large hide it, and a point that violates constraints so owes it, to first order.
-func (p *Problem) Relaxed(by []float64) float64 {
+// Relaxed returns by how much more could be gained than found has, relative to Size, if each constraint could be violated
+// by as much. Errors of constraints that large hide it, and a point that violates constraints so owes it, to first
+// order.
+func (p *Problem) Relaxed(by []float64, found *Certificate) float64 {
+	if !slices.ContainsFunc(by, func(x float64) bool { return x > 0 }) {
+		return 0
+	}
 	q := *p
-	q.curves, q.bends = q.Hessian, nil
-	plain, _, _ := q.gain()
-	q.slack, q.curves, q.bends = by, q.Hessian, nil
+	q.slack = by
 	gain, _, _ := q.gain()
-	return math.Max(gain-plain, 0) / p.Size
+	return math.Max(gain/p.Size-found.Stationarity, 0)
 }
 
 // Violations returns by how much each constraint is violated.
