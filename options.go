@@ -174,7 +174,8 @@ func (m *Model) Manner(opts Options) Manner {
 	s := m.resolve(opts, &diag.List{}) // what is wrong is told by those who prepare runs
 	return Manner{
 		Warm:     m.engine.System.Settles() && s.SteadyStart == settings.WarmStart,
-		Compared: s.Trust, Control: s.Control == settings.ControlOn, AutoControl: s.Control == settings.ControlAuto, Fixed: s.Solver.Fixed > 0,
+		Compared: s.Trust, Fixed: s.Solver.Fixed > 0,
+		Control: s.Control == settings.ControlOn, AutoControl: s.Control == settings.ControlAuto,
 	}
 }
 

@@ -195,7 +195,8 @@ func TestFarConstraints(t *testing.T) {
 // TestStages: the parts of runs begin apart and end as one run, whose predictions those of the parts then are.
 func TestStages(t *testing.T) {
 	c := fars[0]
-	text := c.text(c.data(t, seeds.Of(t, 55))) + "fit { over = [a, b, c]  intervals = none  shooting = 20 }\nsolver { rtol = 1e-9 }\n"
+	text := c.text(c.data(t, seeds.Of(t, 55))) +
+		"fit { over = [a, b, c]  intervals = none  shooting = 20 }\nsolver { rtol = 1e-9 }\n"
 	var o fit.Options
 	for name, v := range c.start {
 		o.Set = append(o.Set, odes.Assignment{Name: name, Values: []float64{v}})

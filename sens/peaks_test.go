@@ -276,8 +276,8 @@ func TestPeaksTieOfCubics(t *testing.T) {
 			size := max(math.Abs(f(0)), math.Abs(f(1)), math.Abs(f(u)), math.Abs(f(min(v, 1))))
 			deep := f(tops[1]) - low(f, tops[0], tops[1])
 			off := f(tops[0]) - f(tops[1])
-			// How deep the expression must be in between is measured with what was large so far, and it is known at some
-			// times of a step.
+			// How deep the expression must be in between is measured with what was large so far, and it is known at
+			// some times of a step.
 			soFar := min(math.Abs(f(tops[0])), math.Abs(f(tops[1])))
 			if far := tie * size; math.Abs(off-far) < 0.1*far || deep > 0.9*tie*soFar && deep < 1.4*far {
 				continue

@@ -97,8 +97,8 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestRelaxed: 2x with x >= 0 owes 0.002 at x = -0.001, and an error of the constraint of 0.0001 hides 0.0002. An equation
-// that is kept, and one whose violation the objective gains nothing by, owe nothing.
+// TestRelaxed: 2x with x >= 0 owes 0.002 at x = -0.001, and an error of the constraint of 0.0001 hides 0.0002. A
+// constraint whose violation the objective gains nothing by owes nothing.
 func TestRelaxed(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct{ slope, at, lo, hi, by, want float64 }{

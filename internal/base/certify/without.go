@@ -18,9 +18,9 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	return gain / p.Size
 }
 
-// Relaxed returns by how much more could be gained than found has, relative to Size, if each constraint could be violated
-// by as much. Errors of constraints that large hide it, and a point that violates constraints so owes it, to first
-// order.
+// Relaxed returns by how much more could be gained than found has, relative to Size, if each constraint could be
+// violated by as much. Errors of constraints that large hide it, and a point that violates constraints so owes it, to
+// first order.
 func (p *Problem) Relaxed(by []float64, found *Certificate) float64 {
 	if !slices.ContainsFunc(by, func(x float64) bool { return x > 0 }) {
 		return 0
