@@ -17,8 +17,8 @@ var (
 	fitSeed   = flag.Uint64("fitseed", 1, "the seed of the first of them")
 )
 
-// heldFit is a model that is linear in three numbers, a + b·t + c·t²/2 or a + b·t + c·(1 − e⁻ᵗ), with a fit of which the
-// answer is known: it is found here by trying all sets of what may hold it.
+// heldFit is a model that is linear in three numbers, a + b·t + c·t²/2 or a + b·t + c·(1 − e⁻ᵗ), with a fit of which
+// the answer is known: it is found here by trying all sets of what may hold it.
 type heldFit struct {
 	text     string
 	t, y     []float64
