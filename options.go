@@ -175,14 +175,16 @@ func (m *Model) Wanted(opts Options) (values []Value, variables []Variable, colu
 
 // Manner is what options say of many runs. Warm: searches for steady states begin at those of other runs. Compared:
 // with independent runs. Derivatives are under error control (Control), or where a comparison shows that (AutoControl).
-type Manner struct{ Warm, Compared, Control, AutoControl bool }
+// Steps are as long as asked for, whatever the tolerances (Fixed).
+type Manner struct{ Warm, Compared, Control, AutoControl, Fixed bool }
 
 // Manner returns that of runs with opts.
 func (m *Model) Manner(opts Options) Manner {
 	s := m.resolve(opts, &diag.List{}) // what is wrong is told by those who prepare runs
 	return Manner{
 		Warm:     m.engine.System.Settles() && s.SteadyStart == settings.WarmStart,
-		Compared: s.Trust, Control: s.Control == settings.ControlOn, AutoControl: s.Control == settings.ControlAuto,
+		Compared: s.Trust, Fixed: s.Solver.Fixed > 0,
+		Control: s.Control == settings.ControlOn, AutoControl: s.Control == settings.ControlAuto,
 	}
 }
 

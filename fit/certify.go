@@ -48,6 +48,7 @@ type certificate struct {
 	problem    *certify.Problem
 	found      certify.Certificate
 	gain       float64 // of the objective
+	owed       float64 // what the objective gains, relative to Size, by violations of constraints
 	value      odes.Value
 	run        *odes.Sensitivities
 	squares    []float64 // the curvature that squares have; nil where there are none
@@ -62,10 +63,8 @@ type certificate struct {
 type judge struct{ *problem }
 
 // fresh runs the model as results are made, with derivatives of the objective and the constraints and their errors.
-// These are under control as the settings say, or as control does. More are settings of its own.
-func (p judge) fresh(
-	ctx context.Context, x []float64, control string, more ...odes.Setting,
-) (*odes.Sensitivities, error) {
+// These are under control as the settings say, or as control does.
+func (p judge) fresh(ctx context.Context, x []float64, control string) (*odes.Sensitivities, error) {
 	o := p.checkedAt(x)
 	o.Wrt = p.names
 	if control != "" {
@@ -75,25 +74,7 @@ func (p judge) fresh(
 		o.Of = append(slices.Clone(o.Of), c.Name)
 	}
 	o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "on"})
-	o.Settings = append(o.Settings, more...)
 	return p.model.Sensitivities(ctx, o)
-}
-
-// kinked is fresh for an objective with absolute values. A kink is where a residual vanishes, so that errors of the run
-// move it: what could be gained at the right place is of first order in them. So these runs have a hundredth of the
-// tolerances of searches.
-func (p judge) kinked(ctx context.Context, e *evaluator, x []float64, control string) (*odes.Sensitivities, error) {
-	const part, least = 1e-2, 1e-13
-	s, err := p.fresh(ctx, x, control, e.smaller...)
-	if err != nil || e.smaller != nil {
-		return s, err
-	}
-	rtol := min(s.Settings.RTol, max(s.Settings.RTol*part, least))
-	e.smaller = []odes.Setting{{Key: "solver.rtol", Value: diag.Number(rtol)}}
-	if !s.Settings.Sized {
-		e.smaller = append(e.smaller, odes.Setting{Key: "solver.atol", Value: diag.Number(s.Settings.ATol * part)})
-	}
-	return p.fresh(ctx, x, control, e.smaller...)
 }
 
 // uncertified is the certificate of a point that nobody has looked at.
@@ -133,13 +114,7 @@ func (c *certificate) blur() float64 { return c.problem.Noise / c.problem.Size }
 
 // certified is certify by runs with that control of errors.
 func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
-	var s *odes.Sensitivities
-	var err error
-	if p.kinks {
-		s, err = p.kinked(ctx, e, m.x, control)
-	} else {
-		s, err = p.fresh(ctx, m.x, control)
-	}
+	s, err := p.fresh(ctx, m.x, control)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +135,6 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	}
 	var squares []float64
 	q := e.folded()
-	if p.kinks {
-		exact, err := e.exactly()
-		if err != nil {
-			return nil, err
-		}
-		q = exact.folded()
-	}
 	c.Near = func(x []float64) (*certify.Point, error) {
 		to, _, err := nearby(ctx, q, x, p.squares)
 		return to, err
@@ -201,7 +169,10 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	c.Noise = s.Values[0].Error
 	out := &certificate{problem: c, found: c.Minimum(), value: s.Values[0], run: s, squares: squares}
 	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
-	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
+	var hidden float64
+	hidden, out.owed = p.byConstraints(s, c, &out.found)
+	out.Stationarity, out.Feasibility = out.found.Stationarity, out.found.Feasibility
+	out.Noise = noise/c.Size + hidden + out.owed
 	out.gain = out.Stationarity * c.Size
 	exact := exactness(s, c)
 	if !p.squares {
@@ -357,10 +328,17 @@ func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64)
 	if s.Errors == nil || p.kinks || p.model.ReadsLargest(p.settings.Objective) { // the derivatives of kinks jump
 		return sum
 	}
+	b := p.bounds()
 	for i, by := range matrices(p).moves(x) {
 		e := 0.0
 		for _, m := range by {
 			e += math.Abs(float64(s.Errors[m.column] * m.slope))
+		}
+		// What is pressed against a bound for certain gains nothing.
+		const certain = 2
+		if g := c.At.Gradient[i]; len(p.constraints) == 0 &&
+			(x[i] <= b.Lo[i] && g > float64(certain*e) || x[i] >= b.Hi[i] && -g > float64(certain*e)) {
+			continue
 		}
 		hides := e * c.Sizes[i]
 		if c.Hessian != nil {
@@ -515,6 +493,9 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		return fmt.Sprintf("runs with these tolerances are too rough here: %s, and a search follows them; "+
 			"smaller ones make that less: solver { rtol = %s  atol = %s }",
 			errors, diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
+	case c.owes() && !(c.Stationarity > c.Noise):
+		return fmt.Sprintf("the objective is less by %s of %s than where constraints hold to the last digit",
+			diag.Number(c.owed), p.unit())
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
 			"%s of %s; "+
@@ -594,6 +575,7 @@ func (p judge) locate(
 	whole, end := outlasting(ctx)
 	defer end()
 	const rounds = 12
+	owed := math.Inf(1)
 	for round := 0; ; round++ {
 		m := &minimum{x: slices.Clone(best.x), factor: 1, spent: best.Status == "limit"}
 		p.atBounds(m)
@@ -615,6 +597,9 @@ func (p judge) locate(
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		if p.restored(best, c, &owed) {
+			continue
 		}
 		falls := best.Why == optim.Unbounded.Words()
 		if falls {

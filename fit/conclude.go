@@ -38,10 +38,19 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 	began, searches := time.Now(), out.Stats.Seconds.Searches
 	const again = 3
 	tried, status := p.settings.Starts > 1, out.Status
+	p, err := judge{p}.besideKinks(ctx, &out.Starts[0])
+	if err != nil {
+		return err
+	}
 	for round := 0; ; round++ {
-		better, err := p.examine(ctx, out)
+		better, finer, err := p.examine(ctx, out)
 		if err != nil {
 			return err
+		}
+		if finer != nil {
+			p = finer
+			round--
+			continue
 		}
 		if out.Starts[0].Violated && !tried && ctx.Err() == nil {
 			tried = true
@@ -75,11 +84,12 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 	return nil
 }
 
-// examine fills in all that follows from the best search. It returns a point that is better, if it comes upon one.
-func (p *problem) examine(ctx context.Context, out *Result) (better []float64, err error) {
+// examine fills in all that follows from the best search. It returns a point that is better, if it comes upon one; or
+// it comes to the finer problem that its certificate asks for.
+func (p *problem) examine(ctx context.Context, out *Result) (better []float64, finer *problem, err error) {
 	e, err := p.borrow()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer p.giveBack(e)
 	e.forget()
@@ -97,12 +107,15 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	m, c, err := judge{p}.locate(ctx, e, best, out.Stats.Evaluations)
 	out.Stats.Seconds.Searches += best.Seconds - spent // of searches that went on
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if finer, err = (judge{p}).finer(ctx, c, best); finer != nil || err != nil {
+		return nil, finer, err
 	}
 	out.Warnings = nil
 	if err := p.value(whole, out, m, c); err != nil {
 		if ctx.Err() == nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out.Objective = odes.Value{Name: p.settings.Objective, Value: best.Value, Error: math.NaN()}
 		if r, err := p.model.Prepare(p.checkedAt(m.x)); err == nil {
@@ -111,7 +124,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	}
 	if m.gradient == nil {
 		if err := p.slope(whole, e, m); err != nil && ctx.Err() == nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	best.Value = out.Objective.Value
@@ -128,24 +141,24 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			err = p.inform(whole, e, m, out)
 		}
 		if err != nil && ctx.Err() == nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !c.Certified { // errors are those of a minimum
 			m.cov, out.Correlation = nil, nil
 		}
 	}
 	if err := population(ctx, whole, p, e, m, c, out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var ofPatient individual
 	if p.settings.Joint {
 		if ofPatient, err = individually(ctx, whole, p, e, m, c, out); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	p.estimates(m, out)
 	if better, err = p.intervals(ctx, m, out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if e.comparison != nil {
 		if err := e.at(whole, m.x); err == nil {
@@ -164,7 +177,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	p.remarks(m, c, out)
 	p.vague(m, c, out)
 	c.tell(out)
-	return better, nil
+	return better, nil, nil
 }
 
 // intervals finds those that need more searches. It returns a point that is lower than the minimum, if there is one.
@@ -681,6 +694,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Warning, "%s", text)
 	} else if m.cut != "" {
 		note(diag.Warning, "%s: %s", judge{p}.cutShort(), m.cut)
+	}
+	if text := p.fine.words(judge{p}, out); text != "" {
+		note(diag.Note, "%s", text)
 	}
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")

@@ -38,16 +38,12 @@ type evaluator struct {
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
 	far    [2]inParts
-	// smaller are tolerances with which certificates are made where those of searches are not enough; nil before they
-	// are known. exact has them, and is made when it is needed first.
-	smaller []odes.Setting
-	exact   *evaluator
-	stages  []Stage // of the search that is made
-	n       int     // evaluations, and failures among them
-	bad     int
+	stages []Stage // of the search that is made
+	n      int     // evaluations, and failures among them
+	bad    int
 }
 
-func (p *problem) newEvaluator(more ...odes.Setting) (*evaluator, error) {
+func (p *problem) newEvaluator() (*evaluator, error) {
 	e := &evaluator{p: p, searching: -1}
 	for i, v := range p.settings.Over {
 		e.set = append(e.set, odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())})
@@ -55,9 +51,7 @@ func (p *problem) newEvaluator(more ...odes.Setting) (*evaluator, error) {
 	if p.settings.Maximize {
 		return e, nil
 	}
-	opts := p.runOptions()
-	opts.Settings = slices.Concat(opts.Settings, more)
-	c, err := p.model.Compare(p.settings.Objective, opts)
+	c, err := p.model.Compare(p.settings.Objective, p.runOptions())
 	if err != nil || c == nil {
 		return e, err
 	}
@@ -77,16 +71,6 @@ func (p *problem) newEvaluator(more ...odes.Setting) (*evaluator, error) {
 		e.kinks += p.priorsAmong(absolutePriors)
 	}
 	return e, nil
-}
-
-// exactly returns an evaluator of comparisons whose runs have smaller tolerances.
-func (e *evaluator) exactly() (*evaluator, error) {
-	if e.exact != nil {
-		return e.exact, nil
-	}
-	var err error
-	e.exact, err = e.p.newEvaluator(e.smaller...)
-	return e.exact, err
 }
 
 // runOptions are those of the runs of a search.

@@ -37,6 +37,7 @@ type problem struct {
 	algorithm   string
 	constraints []odes.Value
 	began       time.Time
+	fine        fineness
 	unasked     bool // nobody asked for profiles, and they would take much longer than the search
 
 	telling *sync.Mutex

@@ -13,14 +13,14 @@ import (
 // the end of a search is no minimum, the fit says why, and does not say what the data tell.
 func TestRoughRuns(t *testing.T) {
 	m := parse(t, `
-time s from 0 to 25
+time s from 0 to 50
 param rho = 28.1 in [20, 35]
 param beta = 2.6 in [1, 5]
 state x = 1, y = 1, z = 1
 x' = 10*(y - x)
 y' = x*(rho - z) - y
 z' = x*y - beta*z
-data D { time = [18, 19, 20, 21, 22, 23, 24, 25]  v = [3, -4, 8, 1, -9, 5, 2, -7] }
+data D { time = [43, 44, 45, 46, 47, 48, 49, 50]  v = [3, -4, 8, 1, -9, 5, 2, -7] }
 observe seen = x ~ normal(1) from D.v
 objective loss = nll()
 fit { intervals = none  max_iter = 40 }

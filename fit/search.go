@@ -416,7 +416,7 @@ func (p *problem) cluster(out *Result) {
 			continue
 		}
 		last := len(out.Clusters) - 1
-		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= p.alike(s.Value) &&
+		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= max(p.alike(s.Value), p.fine.asunder) &&
 			s.Violated == out.Starts[out.Clusters[last].Best].Violated {
 			out.Clusters[last].Starts++
 		} else {

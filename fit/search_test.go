@@ -43,7 +43,7 @@ func TestReach(t *testing.T) {
 // TestMaxTime ends searches after some seconds, with the best point so far.
 func TestMaxTime(t *testing.T) {
 	m := parse(t, "model Pendulum\n"+strings.Replace(pendulum, "intervals = none", "intervals = none  starts = 10000  "+
-		"max_time = 0.3", 1))
+		"max_time = 1", 1))
 	began := time.Now()
 	r, err := fit.Run(t.Context(), m, fit.Options{Workers: 1})
 	if err != nil {

@@ -176,7 +176,8 @@ func (m *Maker) delay(tau model.Expr, moves bool) (*model.Symbol, []*model.Index
 	return s, indices
 }
 
-// same reports whether two delays are the same for certain.
+// same reports whether two delays are the same for certain. Two of one value in two slots would be two delays, whose
+// returns meet all along the run.
 func same(a, b model.Expr) bool {
 	switch a := a.(type) {
 	case *model.Const:
@@ -185,6 +186,12 @@ func same(a, b model.Expr) bool {
 	case *model.Ref:
 		b, ok := b.(*model.Ref)
 		return ok && a.Sym == b.Sym
+	case *model.Call: // as `young + old` written twice; what a search or a table stands for is compared as it is
+		b, ok := b.(*model.Call)
+		if !ok || a.Fn != b.Fn || a.Search != b.Search || a.Table != b.Table || a.Control != b.Control {
+			return false
+		}
+		return slices.EqualFunc(a.Args, b.Args, same)
 	}
 	return a == b && len(model.Free(a)) == 0
 }

@@ -51,6 +51,7 @@ type Problem struct {
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
+	slack   []float64 // what constraints may be violated by; nil for nothing
 	cuts    []cut
 	solved  int         // quadratic programs
 	curves  []float64   // Hessian, or what differences of gradients make of it; during gain, that of the Lagrangian
@@ -323,6 +324,9 @@ func (p *Problem) rows() []row {
 		if p.Min[i] == p.Max[i] {
 			r.min, r.max = c, c
 		}
+		if p.slack != nil {
+			r.min, r.max = r.min-p.slack[i], r.max+p.slack[i]
+		}
 		list = append(list, r)
 	}
 	for i, c := range p.At.Constraints.C {
@@ -348,8 +352,7 @@ func (p *Problem) extent(slope []float64) float64 {
 // Feasibility returns the largest violation, relative to how far its constraint moves with the variables.
 func (p *Problem) Feasibility() float64 {
 	most, n := 0.0, len(p.X)
-	for i, c := range p.At.Constraints.C {
-		off := math.Max(math.Max(p.Min[i]-c, c-p.Max[i]), 0)
+	for i, off := range p.Violations() {
 		if off > 0 {
 			most = math.Max(most, off/p.extent(p.At.Constraints.J[i*n:(i+1)*n]))
 		}

@@ -96,3 +96,29 @@ func TestProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestRelaxed: 2x with x >= 0 owes 0.002 at x = -0.001, and an error of the constraint of 0.0001 hides 0.0002. A
+// constraint whose violation the objective gains nothing by owes nothing.
+func TestRelaxed(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ slope, at, lo, hi, by, want float64 }{
+		{2, -0.001, 0, inf, 0.001, 0.002},
+		{2, 0, 0, inf, 0.0001, 0.0002},
+		{2, 0.003, 0, 0, 0.003, 0.006}, // to either side: the program knows no history
+		{0, -0.001, 0, inf, 0.001, 0},
+		{2, 0, 0, 0, 0, 0},
+	} {
+		p := &Problem{
+			X: []float64{c.at}, Sizes: []float64{1}, Lo: []float64{-inf}, Hi: []float64{inf},
+			Min: []float64{c.lo}, Max: []float64{c.hi}, Size: 1, Enough: 1e-6, Smooth: true,
+			At: &Point{
+				Value: c.slope * c.at, Gradient: []float64{c.slope},
+				Constraints: optim.Constraints{C: []float64{c.at}, J: []float64{1}},
+			},
+		}
+		found := p.Minimum()
+		if got := p.Relaxed([]float64{c.by}, &found); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v, want %v", c, got, c.want)
+		}
+	}
+}

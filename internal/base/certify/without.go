@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/optim"
 )
@@ -15,6 +16,28 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	q.curves, q.bends = q.Hessian, nil
 	gain, _, _ := q.gain()
 	return gain / p.Size
+}
+
+// Relaxed returns by how much more could be gained than found has, relative to Size, if each constraint could be
+// violated by as much. Errors of constraints that large hide it, and a point that violates constraints so owes it, to
+// first order.
+func (p *Problem) Relaxed(by []float64, found *Certificate) float64 {
+	if !slices.ContainsFunc(by, func(x float64) bool { return x > 0 }) {
+		return 0
+	}
+	q := *p
+	q.slack = by
+	gain, _, _ := q.gain()
+	return math.Max(gain/p.Size-found.Stationarity, 0)
+}
+
+// Violations returns by how much each constraint is violated.
+func (p *Problem) Violations() []float64 {
+	out := make([]float64, len(p.At.Constraints.C))
+	for i, c := range p.At.Constraints.C {
+		out[i] = math.Max(math.Max(p.Min[i]-c, c-p.Max[i]), 0)
+	}
+	return out
 }
 
 // Infeasible reports whether violations of constraints can be no smaller near the point, to first order.

@@ -24,6 +24,7 @@ type Kinks struct {
 	once    []outlet // what is computed from params before the run
 	thresholds
 	bodies   map[int]*tape.Evaluator[float64] // by events: what sets states to thresholds
+	starts   *tape.Evaluator[float64]         // discretes at the start; nil until they are asked for
 	times    *tape.Evaluator[float64]
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	known    bool            // happened is complete

@@ -68,7 +68,10 @@ func (k *Kinks) params(way float64, n *portions) []float64 {
 func (k *Kinks) begin(t, p []float64) []float64 {
 	start := k.model.Compiled.Start
 	d := make([]float64, k.model.Layout.ND)
-	e := tape.NewEvaluator[float64](start)
+	if k.starts == nil {
+		k.starts = tape.NewEvaluator[float64](start)
+	}
+	e := k.starts
 	k.model.Load(start, e, &vec.Values{vec.T: t, vec.P: p})
 	e.Run()
 	for _, out := range start.Outputs {

@@ -103,8 +103,7 @@ func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 					orbit.Add(tb, 0, from.X[i], dot)
 				}
 			}
-			from.X[i] = 0
-			clear(from.D[i*l : (i+1)*l])
+			from.Rows(i, 1, l).Clear()
 		}
 		for i := range b.Y {
 			take(i, i, y, false)

@@ -195,8 +195,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 		yb = w.cutY
 		for i, cut := range w.problem.Point.Cut {
 			if cut {
-				yb.X[i] = 0
-				clear(yb.D[i*w.Width : (i+1)*w.Width])
+				yb.Rows(i, 1, w.Width).Clear()
 			}
 		}
 	}
@@ -220,8 +219,7 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, weights []float64, fb solv
 	w.functionals.Copy(f)
 	for i, x := range f.X { // an objective without a value must not spoil the others
 		if math.IsNaN(x) {
-			w.functionals.X[i] = 0
-			clear(w.functionals.D[i*w.Width : (i+1)*w.Width])
+			w.functionals.Rows(i, 1, w.Width).Clear()
 		}
 	}
 	w.moves(vec.F, w.functionals)

@@ -37,23 +37,25 @@ func sound(t *testing.T, files fstest.MapFS) (text string, ok bool) {
 func TestMangled(t *testing.T) {
 	pieces := regexp.MustCompile(`[^\t\n<>]+|[\t\n<>]`)
 	values := []string{"", "A", "time", "NaN", "inf", "-1", "1e400", "log", "0.5;A", "\"", "exp(A", "\ufeff", "_", "1"}
-	translated := mangled(t, decay(t), pieces, values, 1500)
-	translated += mangled(t, folder(t, "testdata/pulse"), pieces, values, 500)
-	translated += mangled(t, folder(t, "testdata/network/conditions_priors"), pieces, values, 300)
+	first := seeds.Of(t, 0)
+	translated := mangled(t, decay(t), pieces, values, first, 1500)
+	translated += mangled(t, folder(t, "testdata/pulse"), pieces, values, first, 500)
+	translated += mangled(t, folder(t, "testdata/network/conditions_priors"), pieces, values, first, 300)
 	if translated < 200 {
 		t.Errorf("only %d of them were models", translated)
 	}
 }
 
 // mangled returns how many of n mangled problems became models.
-func mangled(t *testing.T, files fstest.MapFS, pieces *regexp.Regexp, values []string, n uint64) (translated int) {
+func mangled(
+	t *testing.T, files fstest.MapFS, pieces *regexp.Regexp, values []string, first, n uint64,
+) (translated int) {
 	names := slices.Sorted(maps.Keys(files))
 	whole := map[string][]string{}
 	for name, f := range files {
 		whole[name] = pieces.FindAllString(string(f.Data), -1)
 	}
 	one := func(r *rand.Rand, _ string) string { return values[r.IntN(len(values))] }
-	first := seeds.Of(t, 0)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(first+seed, 1))
 		mangled := maps.Clone(files)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,11 @@ func sum(t *testing.T, f *Family, first uint64, n int) {
 	if bad := count[Wrong] + count[Broken]; bad > shown {
 		t.Errorf("%d more", bad-shown)
 	}
-	if float64(count[Right]) < f.Right*float64(n) && n >= 20 {
+	bar := f.Right * float64(n)
+	if os.Getenv(seeds.Variable) != "" { // the share is that of the usual models; others have it but for chance
+		bar -= 2 * math.Sqrt(bar*(1-f.Right))
+	}
+	if float64(count[Right]) < bar && n >= 20 {
 		t.Errorf("only %d of %d models are right and not marked; at least %g%% ought to be", count[Right], n,
 			100*f.Right)
 	}
