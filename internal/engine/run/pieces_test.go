@@ -39,7 +39,8 @@ solver { rtol = 1e-10 }`, ParseOptions{})
 		}
 	}
 	if !slices.ContainsFunc(s.Warnings, func(w diag.Diagnostic) bool {
-		return strings.HasPrefix(w.Message, "no more than 64 sequences") && strings.Contains(w.Message, "by 6 more elements")
+		return strings.HasPrefix(w.Message, "no more than 64 sequences") &&
+			strings.Contains(w.Message, "by 6 more elements")
 	}) {
 		t.Errorf("what is told: %v", s.Warnings)
 	}
@@ -67,7 +68,8 @@ func TestPieces(t *testing.T) {
 	for name, want := range map[string]map[string][]float64{
 		"d_two_modes": {"y > c, z > a": {-4, -1}, "z > a, y > c": {-2, -3}},
 		"three": {
-			"A, B, E": {-grow, -2 * grow, -2*math.Exp(0.1) - 3}, "E, B, A": {-grow - 1, -2*grow - 2, -2 * math.Exp(0.1)},
+			"A, B, E": {-grow, -2 * grow, -2*math.Exp(0.1) - 3},
+			"E, B, A": {-grow - 1, -2*grow - 2, -2 * math.Exp(0.1)},
 			"A, E, B": {-grow, -2*grow - 2, -2*math.Exp(0.1) - 1},
 		},
 		"two_times": {"t > a, y > 1": {-4.0 / 3}, "y > 1, t > a": {0}},

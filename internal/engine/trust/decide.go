@@ -331,7 +331,8 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				if b.Column == result.Along {
 					what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
 				}
-				sides = append(sides, what+" is "+diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
+				sides = append(sides,
+					what+" is "+diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
 			}
 		}
 		for _, x := range s.OneSided.Leaps {

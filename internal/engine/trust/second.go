@@ -109,7 +109,7 @@ func (s *Result) halves(i int, n *Seconds, of func(k int) (column, other int)) (
 		n.Row[k], n.Errors[k], n.Trusts[k], some = math.NaN(), math.NaN(), result.Lost, true
 		half := result.SecondSides{Value: i, Column: column, Other: other}
 		for _, motion := range []int{column, other} {
-			for _, c := range s.apart(motion) {
+			for _, c := range s.decision.apart(motion, s.Columns) {
 				if c = s.use(d, c); !slices.Contains(half.Coincidences, c) {
 					half.Coincidences = append(half.Coincidences, c)
 				}
@@ -123,7 +123,8 @@ func (s *Result) halves(i int, n *Seconds, of func(k int) (column, other int)) (
 // halved reports whether the second derivative of value i by a column and another one, or along the direction, has two
 // sides where one of them parts causes. turns tells that it is another one on some side.
 func (s *Result) halved(i, column, other int, turns bool) bool {
-	a, b := len(s.apart(column)) > 0, len(s.apart(other)) > 0
+	d := s.decision
+	a, b := len(d.apart(column, s.Columns)) > 0, len(d.apart(other, s.Columns)) > 0
 	if !a && !b {
 		return false
 	}
@@ -143,12 +144,12 @@ func (s *Result) halved(i, column, other int, turns bool) bool {
 }
 
 // apart lists coincidences at which a column, or a move along the direction, parts causes.
-func (s *Result) apart(column int) []int {
-	switch d := s.decision; {
+func (d *Decision) apart(column, columns int) []int {
+	switch {
 	case column != result.Along:
 		return d.Apart[column]
-	case d.N > s.Columns:
-		return d.Apart[s.Columns]
+	case d.N > columns:
+		return d.Apart[columns]
 	}
 	return nil
 }

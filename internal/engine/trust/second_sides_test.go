@@ -11,7 +11,8 @@ import (
 	"odes.dev/odes/internal/testing/modeltest"
 )
 
-// metTwice is a model in which two conditions come true at t = 1. Sides by a and c differ, and it is quadratic in b. Both conditions move alike along (1, 1, 0) of a, c and b.
+// metTwice is a model in which two conditions come true at t = 1. Sides by a and c differ, and it is quadratic in b.
+// Both conditions move alike along (1, 1, 0) of a, c and b.
 const metTwice = `
 time t from 0 to 3
 param a = 2

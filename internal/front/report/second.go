@@ -178,7 +178,8 @@ func secondOf(s *odes.Sensitivities, i int) (form secondForm) {
 		}
 		for k := range s.OneSided.Sides {
 			if b := &s.OneSided.Sides[k]; b.Value == i && b.Column == odes.Along {
-				p.OneSided = append(p.OneSided, sidedForm{sideForm{"direction", &b.Left, &b.Right, nil}, b.Coincidences})
+				along := sideForm{"direction", &b.Left, &b.Right, nil}
+				p.OneSided = append(p.OneSided, sidedForm{along, b.Coincidences})
 			}
 		}
 		for _, x := range s.OneSided.Seconds {
