@@ -102,15 +102,17 @@ func (v *verdict) right(x *exactSides, j, tol float64) (right, said bool) {
 // TestSidesOfRandomModels compares derivatives, with all that is said of them, with exact runs on both sides: those of
 // two sides must be told as such, all numbers are right to 1e-8.
 func TestSidesOfRandomModels(t *testing.T) {
-	judgeSides(t, *sidesModels, 7, false, 1e-8)
+	judgeSides(t, seeds.Of(t, 1), *sidesModels, 7, false, 1e-8)
 }
 
 // TestSidesOfCurvedModels does so where rates have products of states: numbers are right to 1e-5.
-func TestSidesOfCurvedModels(t *testing.T) { judgeSides(t, *curvedModels, 11, true, 1e-5) }
+func TestSidesOfCurvedModels(t *testing.T) {
+	judgeSides(t, seeds.Of(t, 1), *curvedModels, 11, true, 1e-5)
+}
 
-// judgeSides judges so many models. Numbers are right to a tolerance.
-func judgeSides(t *testing.T, models int, stream uint64, curved bool, tol float64) {
-	first, began := seeds.Of(t, 1), time.Now()
+// judgeSides judges so many models from a seed on. Numbers are right to a tolerance.
+func judgeSides(t *testing.T, first uint64, models int, stream uint64, curved bool, tol float64) {
+	began := time.Now()
 	var tally sidesTally
 	modes := []string{sens.ModeAdjoint, sens.ModeTangent, sens.ModeAdjoint, sens.ModeForward, sens.ModeComplex}
 	for n := range models {

@@ -27,7 +27,7 @@ data D {
 experiment subject from D by D.ID
 observe o = x ~ normal(s) from D.y
 objective L = nll() - log_prior()
-sample { of = L  random = draw  chains = 2  draws = 400  warmup = 250  starts = 1 }
+sample { of = L  random = draw  chains = 2  draws = 1000  warmup = 250  starts = 1 }
 `
 
 // levelsExact are the means and standard deviations of mu, omega, s and the five levels: the levels and their mean
@@ -141,7 +141,7 @@ func TestRandomEffectsIntegrated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
-	r, err := drawLevels(t, strings.Replace(levels, "random = draw  chains = 2  draws = 400  warmup = 250",
+	r, err := drawLevels(t, strings.Replace(levels, "random = draw  chains = 2  draws = 1000  warmup = 250",
 		"chains = 2  draws = 200  warmup = 100", 1))
 	if err != nil {
 		t.Fatal(err)
