@@ -90,9 +90,7 @@ func TestParabolas(t *testing.T) {
 	}
 }
 
-// TestHiddenPairs draws polynomials with pairs of close roots and trigonometric functions. These guards have no
-// enclosures, so that what a search knows of a trigonometric one are its values at some times, which may look like a
-// polynomial's: of a thousand of these, one may be missed.
+// TestHiddenPairs draws polynomials with pairs of close roots and trigonometric functions.
 func TestHiddenPairs(t *testing.T) {
 	draws := 3000
 	if testing.Short() {
@@ -100,7 +98,6 @@ func TestHiddenPairs(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seeds.Of(t, 11), 15))
 	methods := []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"}
-	missed := 0
 	for n := range draws {
 		h := ramp(10)
 		var want []float64
@@ -157,17 +154,9 @@ func TestHiddenPairs(t *testing.T) {
 			opts.Fixed = min(opts.Fixed, 2)
 		}
 		got, _ := fired(t, h, m, opts)
-		if waves := kind == 1; waves && len(got) < len(want) {
-			t.Logf("%s, %s, %+v: fired at %v, want %v", what, m, opts, got, want)
-			missed++
-			continue
-		}
 		if !near(t, fmt.Sprintf("%s, %s, %+v", what, m, opts), got, want, 1e-7) {
 			return
 		}
-	}
-	if missed > draws/1000 {
-		t.Errorf("%d of %d were missed", missed, draws)
 	}
 }
 
