@@ -63,16 +63,22 @@ func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum) error 
 	return nil
 }
 
-// multipliers returns the coefficients of rows of which the sum is nearest to g; nil if rows depend on one another.
-func multipliers(g []float64, rows [][]float64) []float64 {
-	k := len(rows)
-	products := make([]float64, 0, k*k)
+// invertProducts returns the inverse of the matrix of products of rows with one another, [len(rows)·len(rows)]; nil if
+// rows depend on one another.
+func invertProducts(rows [][]float64) []float64 {
+	products := make([]float64, 0, len(rows)*len(rows))
 	for _, a := range rows {
 		for _, b := range rows {
 			products = append(products, dot(a, b))
 		}
 	}
-	inverse := invert(products, k)
+	return invert(products, len(rows))
+}
+
+// multipliers returns the coefficients of rows of which the sum is nearest to g; nil if rows depend on one another.
+func multipliers(g []float64, rows [][]float64) []float64 {
+	k := len(rows)
+	inverse := invertProducts(rows)
 	if inverse == nil {
 		return nil
 	}

@@ -83,14 +83,11 @@ func (p judge) restored(best *Start, c *certificate, before *float64) bool {
 // shortest returns the shortest vector whose products with rows are by; nil where rows depend on one another.
 func shortest(rows [][]float64, by []float64) []float64 {
 	k := len(rows)
-	products := make([]float64, 0, k*k)
-	for _, a := range rows {
-		for _, b := range rows {
-			products = append(products, dot(a, b))
-		}
+	if k == 0 {
+		return nil
 	}
-	inverse := invert(products, k)
-	if inverse == nil || k == 0 {
+	inverse := invertProducts(rows)
+	if inverse == nil {
 		return nil
 	}
 	d := make([]float64, len(rows[0]))

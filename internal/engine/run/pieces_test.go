@@ -29,7 +29,7 @@ solver { rtol = 1e-10 }`, ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sidedResult(t, m)
+	s := sidedResult(t, m, Options{})
 	if n := len(s.OneSided.Sides); n != mostSequences {
 		t.Errorf("%d derivatives have two sides", n)
 	}
@@ -47,9 +47,9 @@ solver { rtol = 1e-10 }`, ParseOptions{})
 }
 
 // sidedResult returns what is said of a model, with both sides.
-func sidedResult(t *testing.T, m *tested) *result.Sensitivities {
+func sidedResult(t *testing.T, m *tested, opts Options) *result.Sensitivities {
 	t.Helper()
-	setup := m.setup(Options{})
+	setup := m.setup(opts)
 	setup.Sides = true
 	r, err := m.Model.Prepare(setup)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sidedResult(t, m)
+		s := sidedResult(t, m, Options{})
 		pieces := s.OneSided.Coincidences[0].Pieces
 		if len(pieces) < len(want) || len(pieces) > mostPieces {
 			t.Errorf("%s has %d pieces", name, len(pieces))

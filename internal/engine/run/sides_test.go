@@ -137,16 +137,7 @@ func TestLiftedConditions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			setup := m.setup(Options{Settings: []Setting{{"solver.rtol", rtol}}})
-			setup.Sides = true
-			r, err := m.Model.Prepare(setup)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := r.Sensitivities(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := sidedResult(t, m, Options{Settings: []Setting{{"solver.rtol", rtol}}})
 			for _, v := range s.Variables {
 				want := [2]float64{of.final, of.final + 2}
 				switch {
