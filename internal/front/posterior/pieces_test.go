@@ -119,6 +119,9 @@ sample { starts = 2  chains = 2 `
 		{population + "draws = 25  warmup = 20 }", nil, chainSpans.name},
 		{population + "draws = 10  method = smc }", nil, crowds.name},
 	} {
+		if testing.Short() && strings.HasPrefix(c.text, population) && !strings.Contains(c.text, "random = draw") {
+			continue // integrals take long, and start no goroutines that others do not start
+		}
 		o := Options{Options: odes.Options{Set: c.set}}
 		want := drawn(t, c.text, o)
 		b := &others{jobs: map[string]int{}}
