@@ -162,6 +162,9 @@ const (
 	Disputed
 	// Drift: algebraic unknown Name is Value tolerable errors away from what its equations say.
 	Drift
+	// Branch: behind event Name, algebraic unknowns are on another branch of the solutions of their equations than
+	// before: the one that they were on does not lead there.
+	Branch
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable

@@ -3,6 +3,7 @@ package hybrid
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/simd"
@@ -15,6 +16,7 @@ type algebra struct {
 	solves *matrices.Consistency // nil where there are none
 	field  matrices.JacobianField
 	before []float64 // [N] the state that a solution is sought from
+	side   int       // of the branch of solutions that the run is on; see matrices.Consistency.Side
 }
 
 // ready prepares for a run of sys.
@@ -55,6 +57,7 @@ func (s *Solver) consist(held []bool) error {
 			}
 			return err
 		}
+		a.side = a.solves.Side()
 		if round == consistencyRounds || len(s.m) == 0 {
 			return nil
 		}
@@ -64,6 +67,52 @@ func (s *Solver) consist(held []bool) error {
 		}
 		copy(s.m, s.mp)
 		s.sys.Enter(s.d, s.m)
+	}
+}
+
+// keepBranch has the unknowns stay on their branch behind a body, at whose end consist solved for them.
+func (s *Solver) keepBranch() {
+	a := &s.algebra
+	if !slices.Equal(s.mm, s.m) {
+		return
+	}
+	between := make([]float64, len(s.d))
+	same := a.solves.Stay(a.field, s.t, s.y, matrices.Jump{
+		From: s.ym, To: a.before, Enter: func(part float64) {
+			matrices.Between(between, s.dm, s.d, part)
+			s.sys.Enter(between, s.m)
+		},
+	})
+	s.sys.Enter(s.d, s.m)
+	if !same {
+		s.warn(solvers.Warning{Kind: solvers.Branch, T: s.t, Name: s.lastEvent(), Instant: -1})
+	}
+	if a.solves.Factor(a.field, s.t, s.y) == nil {
+		a.side = a.solves.Side()
+	}
+}
+
+// strays reports whether the trial step left the branch that the unknowns are on.
+func (s *Solver) strays() bool {
+	if s.algebra.side == 0 {
+		return false
+	}
+	d, ok := s.choice.members[s.member].(drifts)
+	return ok && d.Ended()*s.algebra.side < 0
+}
+
+// rejoin rejects a trial step that left the branch.
+func (s *Solver) rejoin(tr *solvers.Step) error {
+	const shorter = 0.25
+	if h := float64(shorter * tr.H); s.opts.Fixed == 0 && h >= s.least(s.t) {
+		return s.reject(h, false)
+	}
+	unknowns := make([]int, len(s.algebra.solves.Mass.Unknowns))
+	for k, i := range s.algebra.solves.Mass.Unknowns {
+		unknowns[k] = int(i)
+	}
+	return &matrices.ConsistencyError{
+		Place: s.place(tr), Kind: matrices.ConsistencySingular, Rows: unknowns, Cols: unknowns,
 	}
 }
 
@@ -107,8 +156,12 @@ func (f *slopes) Eval(t float64, y, k []float64) {
 // driftMost is how many tolerable errors an unknown may be off before a step is made consistent.
 const driftMost = 100
 
-// drifts is a method that makes the ends of steps consistent, and tells how far it moved the last one.
-type drifts interface{ Drifted() []float64 }
+// drifts is a method that makes the ends of steps consistent, and tells how far it moved the last one and on which side
+// that is, as matrices.Consistency.Side has it.
+type drifts interface {
+	Drifted() []float64
+	Ended() int
+}
 
 // drift notes how far the algebraic unknowns at the end of the trial step were from what their equations say.
 func (s *Solver) drift(tr *solvers.Step) {

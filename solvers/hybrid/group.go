@@ -653,6 +653,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		if err := s.consist(s.held); err != nil {
 			return false, err
 		}
+		if m.kind == solvers.MarkFire {
+			s.keepBranch()
+		}
 	}
 	if m.kind != solvers.MarkFire && s.warns() {
 		s.ties.noteModeChange(m)

@@ -173,6 +173,9 @@ func (s *Solver) judge(tr *solvers.Step) (ok bool, err error) {
 			}
 			return false, s.badStep(tr)
 		}
+		if s.strays() {
+			return false, s.rejoin(tr)
+		}
 		return true, nil
 	}
 	s.method.Error(tr, s.err)
@@ -183,6 +186,9 @@ func (s *Solver) judge(tr *solvers.Step) (ok bool, err error) {
 // decide is judge for a step of adaptive length whose error has this norm, that of the states.
 func (s *Solver) decide(tr *solvers.Step, norm float64) (ok bool, err error) {
 	norm = s.overall(tr, norm)
+	if norm <= 1 && s.strays() {
+		return false, s.rejoin(tr)
+	}
 	ok, next := s.ctl.Judge(tr.H, norm)
 	return s.decided(tr, norm, ok, next)
 }

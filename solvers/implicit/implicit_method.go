@@ -311,6 +311,9 @@ func (r *implicitRungeKutta) Drifted() []float64 {
 	return r.ends.Drifted()
 }
 
+// Ended implements drifts.
+func (r *implicitRungeKutta) Ended() int { return r.ends.Ended() }
+
 // Step fills K, Y1 and DQ.
 func (r *implicitRungeKutta) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	w := r.W

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
@@ -547,10 +548,35 @@ func (r *Reader) affect(k int, y, to []float64) {
 	}
 	if r.solves != nil {
 		r.enter(m.behind)
-		if r.solves.Solve(r.sys.(matrices.JacobianField), r.tr.resumes(int(m.after)), to) != nil {
+		f, t := r.sys.(matrices.JacobianField), r.tr.resumes(int(m.after))
+		var behind []float64
+		if m.kind == solvers.MarkFire {
+			behind = slices.Clone(to)
+		}
+		if r.solves.Solve(f, t, to) != nil {
 			elem.Spoil(to) // it could be solved when the run was made
+		} else if behind != nil {
+			r.keepBranch(m, t, y, behind, to)
 		}
 	}
+}
+
+// keepBranch has the unknowns of y stay on their branch at mark m, as the run had them: behind a body that made the state to
+// of from, and for which y was solved.
+func (r *Reader) keepBranch(m *markRecord, t float64, from, to, y []float64) {
+	d0, m0 := r.tr.held(m.before())
+	d1, m1 := r.tr.held(m.behind)
+	if !slices.Equal(m0, m1) {
+		return
+	}
+	between := make([]float64, len(d0))
+	r.solves.Stay(r.sys.(matrices.JacobianField), t, y, matrices.Jump{
+		From: from, To: to, Enter: func(part float64) {
+			matrices.Between(between, d0, d1, part)
+			r.sys.Enter(between, m1)
+		},
+	})
+	r.sys.Enter(d1, m1)
 }
 
 // gather computes the states of the group that step g begins: before all bodies, after the first, and so on.

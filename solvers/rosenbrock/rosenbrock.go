@@ -435,6 +435,9 @@ func (r *rosenbrock) rests(f solvers.Field, s *solvers.Step) bool {
 // Drifted implements drifts.
 func (r *rosenbrock) Drifted() []float64 { return r.ends.Drifted() }
 
+// Ended implements drifts.
+func (r *rosenbrock) Ended() int { return r.ends.Ended() }
+
 // couple adds Σ c_j M κ_j to row[w·l].
 func (r *rosenbrock) couple(row []float64, c *stages.Form, rows []float64, l int) {
 	if r.plan.Mass == nil {

@@ -17,6 +17,7 @@ type Ends struct {
 	work  *Space
 	sum   *Form        // of y₁ over the rows of K
 	moved []float64    // [n] how far the last step was moved
+	side  int          // of the branch that its end is on
 	Y1    []float64    // [n·l] ȳ₁ before that
 	t1    []float64    // [l]
 	end   solvers.Dual // [n] y₁ and its tangents
@@ -48,6 +49,7 @@ func (a *Ends) Settle(f solvers.Field, s *solvers.Step) error {
 	if err := a.Solve(f.(matrices.JacobianField), s.T1, s.Y1); err != nil {
 		return err
 	}
+	a.side = a.Side()
 	for i, y := range s.Y1 {
 		a.moved[i] -= y
 	}
@@ -60,6 +62,14 @@ func (a *Ends) Drifted() []float64 {
 		return nil
 	}
 	return a.moved
+}
+
+// Ended returns the side, as Consistency.Side has it, of the end of the last step; 0 without algebraic equations.
+func (a *Ends) Ended() int {
+	if a == nil {
+		return 0
+	}
+	return a.side
 }
 
 // Rest makes a step of length zero, whose matrix is singular where there are algebraic equations. The stages then make

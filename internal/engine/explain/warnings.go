@@ -168,6 +168,10 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 	case solvers.Drift:
 		l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
 			"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
+	case solvers.Branch:
+		l.Warnf(CodeDrift, at, "behind %s, at %s, unknowns (alg) take values that those before it do not lead to: "+
+			"the algebraic equations have several solutions there, and Newton's method chose one; make sure that it "+
+			"is the one that you mean, or give the unknowns rates", w.Name, x.When(w.T))
 	case solvers.Unstable:
 		l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 			"about %s needs shorter ones, or another method",
