@@ -28,8 +28,8 @@ type Options struct {
 	// Explicit tells that the implicit members of a method are to make no steps.
 	Explicit bool
 
-	// Traces lets steps follow states that are small beside their absolute tolerance, to a hundredth of their size:
-	// what grows out of them may matter later.
+	// Traces lets steps follow states that are small beside their absolute tolerance, to a hundredth of their size, and
+	// what grows faster than an implicit step is long: what comes of them may matter later.
 	Traces bool
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.
@@ -162,9 +162,6 @@ const (
 	Disputed
 	// Drift: algebraic unknown Name is Value tolerable errors away from what its equations say.
 	Drift
-	// Branch: behind event Name, algebraic unknowns are on another branch of the solutions of their equations than
-	// before: the one that they were on does not lead there.
-	Branch
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable
@@ -188,6 +185,9 @@ const (
 	// Skirted: about T, part Name of the right-hand side is large for states that are not farther away than the run may
 	// be off, but not for those of the run, which turn or end there.
 	Skirted
+	// Branch: behind event Name, algebraic unknowns are on another branch of the solutions of their equations than
+	// before: the one that they were on does not lead there.
+	Branch
 )
 
 // Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is

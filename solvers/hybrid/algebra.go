@@ -92,6 +92,21 @@ func (s *Solver) keepBranch() {
 	}
 }
 
+// shorter is how much of a trial step is tried next where the determinant of a matrix has the wrong sign.
+const shorter = 0.25
+
+// grows is a method that knows when something grows faster than a step follows.
+type grows interface{ Outgrown(s *solvers.Step) bool }
+
+// outgrown reports whether the trial step damps what grows: a run that follows traces is to see what that comes to.
+func (s *Solver) outgrown(tr *solvers.Step) bool {
+	if !s.opts.Traces || float64(shorter*tr.H) < s.least(s.t) {
+		return false
+	}
+	g, ok := s.choice.members[s.member].(grows)
+	return ok && g.Outgrown(tr)
+}
+
 // strays reports whether the trial step left the branch that the unknowns are on.
 func (s *Solver) strays() bool {
 	if s.algebra.side == 0 {
@@ -103,7 +118,6 @@ func (s *Solver) strays() bool {
 
 // rejoin rejects a trial step that left the branch.
 func (s *Solver) rejoin(tr *solvers.Step) error {
-	const shorter = 0.25
 	if h := float64(shorter * tr.H); s.opts.Fixed == 0 && h >= s.least(s.t) {
 		return s.reject(h, false)
 	}

@@ -396,6 +396,83 @@ objective J = integral(y^2)
 	}
 }
 
+// TestAlgebraicBranch: unknowns stay on the branch of solutions that they are on, past places where branches come near
+// each other, and behind bodies. Values are those of closed forms.
+func TestAlgebraicBranch(t *testing.T) {
+	const titration = `
+time t from 0 to 100
+param Kw = 1e-14, flow = 2e-3, acid = 0.1
+state na = 0
+alg h = 0.1
+na' = flow
+0 = h^2 + (na - acid)*h - Kw
+objective J = final(h)
+`
+	const binding = `
+time t from 0 to 10
+param k = 0.1, K = 0.01, left = 0.02
+state A = 5
+alg C = 0.9
+A' = -k*A
+0 = (A - C)*(1 - C) - K*C
+objective J = final(C)
+`
+	bound := func(a, k float64) float64 {
+		s := a + 1 + k
+		return 2 * a / (s + math.Sqrt(float64(s*s)-float64(4*a)))
+	}
+	for _, c := range []struct {
+		text, by      string
+		value, deriv  float64
+		warning, fail string
+	}{
+		{titration, "flow", 1e-13, -1e-10, "", ""},
+		{strings.ReplaceAll(binding, "K = 0.01", "K = 1e-10"), "k", bound(5*math.Exp(-1), 1e-10), 0, "", ""},
+		{binding + "event wash at 5 { A = left*A }", "", bound(0.1*math.Exp(-1), 0.01), 0, "", ""},
+		{
+			strings.ReplaceAll(binding, "(A - C)", "(d*A - C)") + "discrete d = 1\nevent wash at 5 { d = left }", "",
+			bound(0.1*math.Exp(-1), 0.01), 0, "", "",
+		},
+		// Where x is between -1 and 1 there is no solution.
+		{
+			"time t from 0 to 1\nstate x = 2\nalg z = 0.2\nx' = 0\n0 = (z - x)^2 - x^2 + 1\n" +
+				"event e at 0.5 { x = -2 }\nobjective J = final(z)", "", math.Sqrt(3) - 2, 0, "drift", "",
+		},
+		{
+			"time t from 0 to 2\nstate x = 1\nalg z = 1\nx' = -1\n0 = z^2 - x^2\nobjective J = final(z)", "", 0, 0, "",
+			"do not determine z",
+		},
+	} {
+		m, err := odes.Parse("m", c.text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1})
+		if c.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%s: error %v", c.text, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if got := s.Values[0].Value; math.Abs(got-c.value) > float64(1e-5*math.Abs(c.value)) {
+			t.Errorf("%s: J = %g, not %g", c.text, got, c.value)
+		}
+		told := slices.ContainsFunc(s.Warnings, func(w diag.Diagnostic) bool { return string(w.Code) == c.warning })
+		if told != (c.warning != "") {
+			t.Errorf("%s: warnings %v", c.text, s.Warnings)
+		}
+		for _, v := range s.Variables {
+			if c.deriv != 0 && v.String() == c.by && math.Abs(s.Derivative(0, v)[0]-c.deriv) > -1e-3*c.deriv {
+				t.Errorf("%s: dJ/d%s = %g, not %g", c.text, c.by, s.Derivative(0, v)[0], c.deriv)
+			}
+		}
+	}
+}
+
 // TestAlgebraicOrders: methods for algebraic unknowns have their orders there, in states and unknowns.
 func TestAlgebraicOrders(t *testing.T) {
 	m, err := odes.Parse("m", `

@@ -189,6 +189,9 @@ func (s *Solver) decide(tr *solvers.Step, norm float64) (ok bool, err error) {
 	if norm <= 1 && s.strays() {
 		return false, s.rejoin(tr)
 	}
+	if norm <= 1 && s.outgrown(tr) {
+		return false, s.reject(float64(shorter*tr.H), false)
+	}
 	ok, next := s.ctl.Judge(tr.H, norm)
 	return s.decided(tr, norm, ok, next)
 }

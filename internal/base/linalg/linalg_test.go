@@ -244,6 +244,32 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// TestSign compares signs of determinants with LAPACK's.
+func TestSign(t *testing.T) {
+	told := 0
+	for _, m := range matrices() {
+		var oracle mat.LU
+		oracle.Factorize(m.full())
+		_, want := oracle.LogDet()
+		for _, method := range methods {
+			f, ok := analyzed(t, m, method).(Signed)
+			if !ok || f.Factor(m.values) != nil {
+				continue
+			}
+			got := f.Sign()
+			if got != 0 {
+				told++
+			}
+			if got != 0 && got != int(want) {
+				t.Errorf("%s, %v: sign %d, LAPACK's %v", m.name, f.Method(), got, want)
+			}
+		}
+	}
+	if told < len(matrices()) {
+		t.Errorf("only %d signs were told", told)
+	}
+}
+
 // TestLanes checks that a lane's bits do not depend on the others.
 func TestLanes(t *testing.T) {
 	for _, m := range matrices() {
