@@ -28,12 +28,12 @@ func (c *compiler) longStrip(gr *group) int {
 }
 
 // readsRows reports whether a loop reads parts of rows of larger arrays.
-func (c *compiler) readsRows(gr *group) bool {
+func (st *storage) readsRows(gr *group) bool {
 	for _, v := range gr.values {
-		for k := range c.t.Instr(tape.Value(v)).Args {
-			w := c.operandView(v, k)
+		for k := range st.t.Instr(tape.Value(v)).Args {
+			w := st.operandView(v, k)
 			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 &&
-				c.lane[w.root] == c.lane[v] {
+				st.lane[w.root] == st.lane[v] {
 				return true
 			}
 		}
@@ -177,10 +177,10 @@ func (c *compiler) forms(v int, local []bool) [3]form {
 }
 
 // args lists the roots of v's operands, one entry each.
-func (c *compiler) args(v int) []int {
+func (st *storage) args(v int) []int {
 	var out []int
-	for k := range c.t.Instr(tape.Value(v)).Args {
-		out = append(out, c.operandRoot(v, k))
+	for k := range st.t.Instr(tape.Value(v)).Args {
+		out = append(out, st.operandRoot(v, k))
 	}
 	return out
 }
@@ -225,8 +225,8 @@ func (s *strips) fresh() int {
 }
 
 // reader returns the reader that lays out w for the given number of lanes.
-func (c *compiler) reader(w view, lanes int) reader {
-	switch lane := c.lane[w.root]; {
+func (st *storage) reader(w view, lanes int) reader {
+	switch lane := st.lane[w.root]; {
 	case w.pad != nil:
 		return newPadReader(w, lanes, lane)
 	case w.index != nil:

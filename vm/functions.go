@@ -15,14 +15,14 @@ import (
 const functionElements = 8
 
 // gathers reports whether v is a function whose arguments native code can lay out.
-func (c *compiler) gathers(v int) bool {
-	in := c.t.Instr(tape.Value(v))
-	if !isFunction(in.Op) || c.size(v) > functionElements {
+func (sc *scheduler) gathers(v int) bool {
+	in := sc.t.Instr(tape.Value(v))
+	if !isFunction(in.Op) || sc.size(v) > functionElements {
 		return false
 	}
 	for k := range in.Args {
-		for _, p := range c.partsOf(c.size(v), c.width(v)) {
-			if _, ok := c.source(c.operandView(v, k), p, c.lane[v]); !ok {
+		for _, p := range sc.partsOf(sc.size(v), sc.width(v)) {
+			if _, ok := sc.source(sc.operandView(v, k), p, sc.lane[v]); !ok {
 				return false
 			}
 		}
@@ -136,19 +136,19 @@ func (c *compiler) arguments(f *call, k int, file *allotter) operand {
 
 // handOver adds values to local, the values of native group g that nothing outside reads: those
 // that the functions right behind it take from registers.
-func (c *compiler) handOver(g int, local []bool, last []int) {
-	if g+1 == len(c.groups) || !c.groups[g+1].functions {
+func (sc *scheduler) handOver(g int, local []bool, last []int) {
+	if g+1 == len(sc.groups) || !sc.groups[g+1].functions {
 		return
 	}
-	next := &c.groups[g+1]
-	for _, v := range c.groups[g].values {
+	next := &sc.groups[g+1]
+	for _, v := range sc.groups[g].values {
 		if last[v] == g+1 {
 			local[v] = true
 		}
 	}
 	for _, v := range next.values {
-		for k := range c.t.Instr(tape.Value(v)).Args {
-			if r := c.operandRoot(v, k); local[r] && !c.inRegisters(v, k) {
+		for k := range sc.t.Instr(tape.Value(v)).Args {
+			if r := sc.operandRoot(v, k); local[r] && !sc.inRegisters(v, k) {
 				local[r] = false
 			}
 		}
@@ -157,9 +157,9 @@ func (c *compiler) handOver(g int, local []bool, last []int) {
 
 // splitFunctions separates the functions whose arguments native code lays out from the other
 // values.
-func (c *compiler) splitFunctions(values []int) (functions, rest []int) {
+func (sc *scheduler) splitFunctions(values []int) (functions, rest []int) {
 	for _, v := range values {
-		if c.gathers(v) {
+		if sc.gathers(v) {
 			functions = append(functions, v)
 		} else {
 			rest = append(rest, v)

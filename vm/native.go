@@ -34,25 +34,25 @@ type chunk struct{ at, lane, n int }
 
 // partsOf splits a value into vectors, the same way wherever it is read. A vector of a value with
 // lanes does not reach from one element to the next. lanes are one or those of the program.
-func (c *compiler) partsOf(size, lanes int) []chunk {
+func (sc *scheduler) partsOf(size, lanes int) []chunk {
 	if size <= fewElements {
-		few := &c.native.few[min(lanes, 2)-1][size]
+		few := &sc.native.few[min(lanes, 2)-1][size]
 		if *few == nil {
-			*few = c.split(size, lanes)
+			*few = sc.split(size, lanes)
 		}
 		return *few
 	}
 	key := [2]int{size, lanes}
-	parts, ok := c.native.parts[key]
+	parts, ok := sc.native.parts[key]
 	if !ok {
-		parts = c.split(size, lanes)
-		c.native.parts[key] = parts
+		parts = sc.split(size, lanes)
+		sc.native.parts[key] = parts
 	}
 	return parts
 }
 
-func (c *compiler) split(size, lanes int) (parts []chunk) {
-	widest := c.native.target.Widest()
+func (sc *scheduler) split(size, lanes int) (parts []chunk) {
+	widest := sc.native.target.Widest()
 	n := size
 	if lanes > 1 {
 		n = lanes
@@ -75,9 +75,9 @@ func (c *compiler) split(size, lanes int) (parts []chunk) {
 }
 
 // small reports whether a value is worth native code.
-func (c *compiler) small(v int) bool {
-	n := c.size(v)
-	return n <= nativeElements && (n < nativeParts || len(c.partsOf(n, c.width(v))) <= nativeParts)
+func (sc *scheduler) small(v int) bool {
+	n := sc.size(v)
+	return n <= nativeElements && (n < nativeParts || len(sc.partsOf(n, sc.width(v))) <= nativeParts)
 }
 
 // nativeOp returns the operation of an instruction; ok is false if native code does not have it.
@@ -92,16 +92,16 @@ func nativeOp(in *tape.Instr) (op simd.Op, ok bool) {
 }
 
 // isNative reports whether v is computed by native code.
-func (c *compiler) isNative(v int) bool {
-	if !c.elementwise(v) || !c.small(v) {
+func (sc *scheduler) isNative(v int) bool {
+	if !sc.elementwise(v) || !sc.small(v) {
 		return false
 	}
-	if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
+	if _, ok := nativeOp(sc.t.Instr(tape.Value(v))); !ok {
 		return false
 	}
-	for k := range c.t.Instr(tape.Value(v)).Args {
-		for _, p := range c.partsOf(c.size(v), c.width(v)) {
-			if _, ok := c.source(c.operandView(v, k), p, c.lane[v]); !ok {
+	for k := range sc.t.Instr(tape.Value(v)).Args {
+		for _, p := range sc.partsOf(sc.size(v), sc.width(v)) {
+			if _, ok := sc.source(sc.operandView(v, k), p, sc.lane[v]); !ok {
 				return false
 			}
 		}
@@ -117,13 +117,13 @@ type source struct {
 }
 
 // source returns where part p of an operand with the view w is read from.
-func (c *compiler) source(w view, p chunk, lane bool) (s source, ok bool) {
+func (st *storage) source(w view, p chunk, lane bool) (s source, ok bool) {
 	if w.lazy() {
 		return s, false
 	}
 	if lane {
 		s = source{chunk{w.position(p.at), p.lane, p.n}, false}
-		if !c.lane[w.root] {
+		if !st.lane[w.root] {
 			s.lane, s.repeat = 0, true
 		}
 		return s, true
@@ -135,7 +135,7 @@ func (c *compiler) source(w view, p chunk, lane bool) (s source, ok bool) {
 		side = side && x == first+i
 		same = same && x == first
 	}
-	if c.splat[w.root] {
+	if st.splat[w.root] {
 		side, same = false, true
 	}
 	return source{chunk{first, 0, p.n}, same && p.n > 1}, side || same
@@ -154,8 +154,8 @@ func (v view) position(i int) int {
 }
 
 // partIndex returns which of the vectors of a root s is, or -1 if it is none of them.
-func (c *compiler) partIndex(root int, s source) int {
-	for i, p := range c.partsOf(c.size(root), c.width(root)) {
+func (sc *scheduler) partIndex(root int, s source) int {
+	for i, p := range sc.partsOf(sc.size(root), sc.width(root)) {
 		if p.at == s.at && p.lane == s.lane && (p.n == s.n && !s.repeat || p.n == 1 && s.repeat) {
 			return i
 		}
@@ -165,10 +165,10 @@ func (c *compiler) partIndex(root int, s source) int {
 
 // inRegisters reports whether native code of v can read operand k as the very vectors that native
 // code of the operand made.
-func (c *compiler) inRegisters(v, k int) bool {
-	w := c.operandView(v, k)
-	for _, p := range c.partsOf(c.size(v), c.width(v)) {
-		if s, ok := c.source(w, p, c.lane[v]); !ok || c.partIndex(w.root, s) < 0 {
+func (sc *scheduler) inRegisters(v, k int) bool {
+	w := sc.operandView(v, k)
+	for _, p := range sc.partsOf(sc.size(v), sc.width(v)) {
+		if s, ok := sc.source(w, p, sc.lane[v]); !ok || sc.partIndex(w.root, s) < 0 {
 			return false
 		}
 	}
@@ -178,39 +178,39 @@ func (c *compiler) inRegisters(v, k int) bool {
 // groupNative makes groups of native code of the elementwise instructions on few elements, and
 // groups of what stands between them and native code cannot do. The two kinds alternate, in as few
 // groups as the order of instructions allows.
-func (c *compiler) groupNative() {
+func (sc *scheduler) groupNative() {
 	var out []group
-	after := make([]int, len(c.fold))
-	for i := 0; i < len(c.groups); {
+	after := make([]int, len(sc.fold))
+	for i := 0; i < len(sc.groups); {
 		j := i
-		for j < len(c.groups) && c.groups[j].loop && c.small(c.groups[j].values[0]) &&
-			c.end(c.groups[j].values[0]) == c.end(c.groups[i].values[0]) {
+		for j < len(sc.groups) && sc.groups[j].loop && sc.small(sc.groups[j].values[0]) &&
+			sc.end(sc.groups[j].values[0]) == sc.end(sc.groups[i].values[0]) {
 			j++
 		}
 		if i == j {
-			out = append(out, c.groups[i])
+			out = append(out, sc.groups[i])
 			i++
 			continue
 		}
-		out = append(out, c.alternate(c.groups[i:j], after)...)
+		out = append(out, sc.alternate(sc.groups[i:j], after)...)
 		i = j
 	}
-	c.groups = out
-	c.enumerate()
+	sc.groups = out
+	sc.enumerate()
 }
 
 // alternate arranges the values of several groups in alternating groups. after is 0 for each value, and used for the
 // stage from which on a value can be read.
-func (c *compiler) alternate(groups []group, after []int) (out []group) {
+func (sc *scheduler) alternate(groups []group, after []int) (out []group) {
 	type stage struct{ native, other []int }
 	var stages []stage
 	for _, gr := range groups {
 		for _, v := range gr.values {
 			at := 0
-			for _, r := range c.reads(v) {
+			for _, r := range sc.reads(v) {
 				at = max(at, after[r])
 			}
-			native := c.isNative(v)
+			native := sc.isNative(v)
 			if after[v] = at; !native {
 				after[v]++
 			}
@@ -233,19 +233,19 @@ func (c *compiler) alternate(groups []group, after []int) (out []group) {
 		for len(s.native) > 0 {
 			n, work := 0, 0
 			for n < len(s.native) && work < nativeGroup {
-				work += len(c.partsOf(c.size(s.native[n]), c.width(s.native[n])))
+				work += len(sc.partsOf(sc.size(s.native[n]), sc.width(s.native[n])))
 				n++
 			}
 			out = append(out, group{values: s.native[:n:n], loop: true, native: true})
 			s.native = s.native[n:]
 		}
 		var functions []int
-		if functions, s.other = c.splitFunctions(s.other); len(functions) > 0 {
+		if functions, s.other = sc.splitFunctions(s.other); len(functions) > 0 {
 			out = append(out, group{values: functions, loop: true, functions: true})
 		}
 		for len(s.other) > 0 {
 			v := s.other[0]
-			alike := func(u int) bool { return c.size(u) == c.size(v) && c.lane[u] == c.lane[v] }
+			alike := func(u int) bool { return sc.size(u) == sc.size(v) && sc.lane[u] == sc.lane[v] }
 			gr := group{loop: true}
 			for _, u := range s.other {
 				if alike(u) {
@@ -261,10 +261,10 @@ func (c *compiler) alternate(groups []group, after []int) (out []group) {
 
 // keepInRegisters removes values from local, the values that nothing outside of a group reads:
 // those that native code of the group cannot read from registers.
-func (c *compiler) keepInRegisters(gr *group, local []bool) {
+func (sc *scheduler) keepInRegisters(gr *group, local []bool) {
 	for _, v := range gr.values {
-		for k := range c.t.Instr(tape.Value(v)).Args {
-			if r := c.operandRoot(v, k); local[r] && !c.inRegisters(v, k) {
+		for k := range sc.t.Instr(tape.Value(v)).Args {
+			if r := sc.operandRoot(v, k); local[r] && !sc.inRegisters(v, k) {
 				local[r] = false
 			}
 		}

@@ -129,7 +129,7 @@ func (b *nester) operand(v, k int) (ref, bool) {
 	if r, ok := b.known[key]; ok {
 		return r, true
 	}
-	list, ok := c.stretches(w, max(b.n/segmentMean, 1))
+	list, ok := w.stretches(max(b.n/segmentMean, 1))
 	if !ok {
 		return 0, false
 	}

@@ -15,52 +15,52 @@ import (
 const dotsMost = 8
 
 // attachDots moves products of vectors to the loops that compute their operands.
-func (c *compiler) attachDots() {
-	if c.native.target != native.AVX512 {
+func (sc *scheduler) attachDots() {
+	if sc.native.target != native.AVX512 {
 		return
 	}
-	for i := range c.groups {
-		gr := &c.groups[i]
+	for i := range sc.groups {
+		gr := &sc.groups[i]
 		v := gr.values[0]
-		in := c.t.Instr(tape.Value(v))
-		if gr.loop || in.Op != tape.Dot || c.lane[v] {
+		in := sc.t.Instr(tape.Value(v))
+		if gr.loop || in.Op != tape.Dot || sc.lane[v] {
 			continue
 		}
-		if g := c.dotLoop(in); g >= 0 {
-			c.groups[g].dots = append(c.groups[g].dots, v)
+		if g := sc.dotLoop(in); g >= 0 {
+			sc.groups[g].dots = append(sc.groups[g].dots, v)
 			gr.values = nil
 		}
 	}
-	c.groups = slices.DeleteFunc(c.groups, func(gr group) bool { return len(gr.values) == 0 })
-	c.enumerate()
+	sc.groups = slices.DeleteFunc(sc.groups, func(gr group) bool { return len(gr.values) == 0 })
+	sc.enumerate()
 }
 
 // dotLoop returns the loop that can sum a product, or -1 if there is none.
-func (c *compiler) dotLoop(in *tape.Instr) int {
+func (sc *scheduler) dotLoop(in *tape.Instr) int {
 	g := -1
 	for _, a := range in.Args {
-		if r := c.where[a].root; c.fold[r] {
-			g = max(g, c.in[r])
+		if r := sc.where[a].root; sc.fold[r] {
+			g = max(g, sc.in[r])
 		}
 	}
 	if g < 0 {
 		return -1
 	}
-	to := &c.groups[g]
-	if !to.loop || to.native || len(to.dots) == dotsMost || len(to.values) == 0 || c.lane[to.values[0]] {
+	to := &sc.groups[g]
+	if !to.loop || to.native || len(to.dots) == dotsMost || len(to.values) == 0 || sc.lane[to.values[0]] {
 		return -1
 	}
-	n := c.size(to.values[0])
-	if n < nestLeast || n != c.t.Shape(in.Args[0]).Size() {
+	n := sc.size(to.values[0])
+	if n < nestLeast || n != sc.t.Shape(in.Args[0]).Size() {
 		return -1
 	}
 	for _, a := range in.Args {
-		if w := c.where[a]; c.fold[w.root] && c.in[w.root] == g && !c.whole(w) {
+		if w := sc.where[a]; sc.fold[w.root] && sc.in[w.root] == g && !sc.whole(w) {
 			return -1
 		}
 	}
 	for _, v := range to.values {
-		if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
+		if _, ok := nativeOp(sc.t.Instr(tape.Value(v))); !ok {
 			return -1
 		}
 	}
