@@ -54,8 +54,8 @@ const Entry = "entry"
 // ErrQuit ends a session.
 var ErrQuit = errors.New("quit")
 
-// Session answers what is entered about a model under construction. Below it are plotter, inquiry, workspace and display,
-// each of which knows those that follow it.
+// Session answers what is entered about a model under construction. Below it are plotter, inquiry, workspace, display:
+// each knows those that follow it.
 type Session struct {
 	plotter
 	history []string

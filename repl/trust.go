@@ -16,6 +16,10 @@ type doubts struct {
 	lost bool
 }
 
+func (d *doubts) warn(message string) {
+	d.list = append(d.list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: message})
+}
+
 // Doubts returns the warnings of the last picture about what it shows, and reports whether some of it is not to be
 // trusted.
 func (iq *inquiry) Doubts() (list []diag.Diagnostic, lost bool) {
@@ -60,9 +64,7 @@ func (iq *inquiry) heedCurve(res *odes.Sensitivities, name string, v odes.Variab
 		iq.doubts.lost = true
 		text += ": not to be trusted"
 	}
-	iq.doubts.list = append(iq.doubts.list, diag.Diagnostic{
-		Code: odes.CodeTrust, Level: diag.Warning, Message: text + ", by " + res.Settings.CheckedBy,
-	})
+	iq.doubts.warn(text + ", by " + res.Settings.CheckedBy)
 }
 
 // heedOutput keeps what was found of an output that a picture shows, from a run that was compared with another one.
@@ -79,10 +81,10 @@ func (iq *inquiry) heedOutput(sol *odes.Solution, o odes.Series) {
 	if note != "" && o.Errors != nil && by != "" {
 		iq.doubts.lost = iq.doubts.lost || o.Trust == odes.Lost
 		text := o.Name + ": " + note + ", by " + by
-		if told := func(x diag.Diagnostic) bool { return x.Message == text }; slices.ContainsFunc(iq.doubts.list, told) {
-			return // of another run of a sweep
+		told := func(x diag.Diagnostic) bool { return x.Message == text } // of another run of a sweep
+		if !slices.ContainsFunc(iq.doubts.list, told) {
+			iq.doubts.warn(text)
 		}
-		iq.doubts.list = append(iq.doubts.list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: text})
 	}
 }
 

@@ -40,8 +40,8 @@ func (sc *scheduler) schedule() {
 			r := sc.operandRoot(v, k)
 			switch {
 			case !sc.fold[r] || state[r] == done:
-			case open && state[r] == member && sc.aligned(v, k) && sc.whole(sc.where[r]) && sc.operandView(v, k).off == 0 &&
-				sc.operandView(v, k).shape.Size() == sc.t.Shape(tape.Value(r)).Size():
+			case open && state[r] == member && sc.aligned(v, k) && sc.whole(sc.where[r]) &&
+				sc.operandView(v, k).off == 0 && sc.operandView(v, k).shape.Size() == sc.t.Shape(tape.Value(r)).Size():
 			default:
 				return false
 			}

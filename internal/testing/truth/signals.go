@@ -646,9 +646,9 @@ func (d *driver) doses() (state string, u signal) {
 // composed draws the sum or the product of two signals of any kinds.
 func (d *driver) composed() known {
 	kinds := []func(*driver) known{
-		(*driver).windowed, (*driver).periodic, (*driver).table, (*driver).kinked, (*driver).oscillating, (*driver).byState,
-		(*driver).infusions, (*driver).staircase, (*driver).nested, (*driver).windowSum, (*driver).repeatedTable,
-		(*driver).ofMotion,
+		(*driver).windowed, (*driver).periodic, (*driver).table, (*driver).kinked, (*driver).oscillating,
+		(*driver).byState, (*driver).infusions, (*driver).staircase, (*driver).nested, (*driver).windowSum,
+		(*driver).repeatedTable, (*driver).ofMotion,
 	}
 	a := kinds[d.pick(len(kinds))](d)
 	b := kinds[d.pick(len(kinds))](d)
