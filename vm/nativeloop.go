@@ -58,7 +58,6 @@ type ref int
 
 // Bounds of loops that become native code.
 const (
-	nestLeast   = 16      // elements of the smallest
 	segmentMost = 1 << 12 // elements of the longest segment
 	segmentMean = 3       // elements of segments, on average at least
 )

@@ -1,71 +1,10 @@
 package vm
 
-import (
-	"slices"
-
-	"odes.dev/odes/tape"
-	"odes.dev/odes/vm/internal/native"
-)
+import "odes.dev/odes/tape"
 
 // A product of two vectors is summed in the loop that computes one of them, with 8 partial sums in
 // a register. Then neither vector need be stored for it. The gradients by a model's single
 // parameters are such products.
-
-// dotsMost bounds the number of products of a loop.
-const dotsMost = 8
-
-// attachDots moves products of vectors to the loops that compute their operands.
-func (sc *scheduler) attachDots() {
-	if sc.native.target != native.AVX512 {
-		return
-	}
-	for i := range sc.groups {
-		gr := &sc.groups[i]
-		v := gr.values[0]
-		in := sc.t.Instr(tape.Value(v))
-		if gr.loop || in.Op != tape.Dot || sc.lane[v] {
-			continue
-		}
-		if g := sc.dotLoop(in); g >= 0 {
-			sc.groups[g].dots = append(sc.groups[g].dots, v)
-			gr.values = nil
-		}
-	}
-	sc.groups = slices.DeleteFunc(sc.groups, func(gr group) bool { return len(gr.values) == 0 })
-	sc.enumerate()
-}
-
-// dotLoop returns the loop that can sum a product, or -1 if there is none.
-func (sc *scheduler) dotLoop(in *tape.Instr) int {
-	g := -1
-	for _, a := range in.Args {
-		if r := sc.where[a].root; sc.fold[r] {
-			g = max(g, sc.in[r])
-		}
-	}
-	if g < 0 {
-		return -1
-	}
-	to := &sc.groups[g]
-	if !to.loop || to.native || len(to.dots) == dotsMost || len(to.values) == 0 || sc.lane[to.values[0]] {
-		return -1
-	}
-	n := sc.size(to.values[0])
-	if n < nestLeast || n != sc.t.Shape(in.Args[0]).Size() {
-		return -1
-	}
-	for _, a := range in.Args {
-		if w := sc.where[a]; sc.fold[w.root] && sc.in[w.root] == g && !sc.whole(w) {
-			return -1
-		}
-	}
-	for _, v := range to.values {
-		if _, ok := nativeOp(sc.t.Instr(tape.Value(v))); !ok {
-			return -1
-		}
-	}
-	return g
-}
 
 // emitDots writes a loop with products. If it cannot be native code, the products are steps of
 // their own behind it.

@@ -102,3 +102,7 @@ func (sc *scheduler) enumerate() {
 		}
 	}
 }
+
+// stripElements is the length of a strip: short enough that a dozen temporaries fit the first-level
+// cache, long enough that starting a loop costs little.
+const stripElements = 512

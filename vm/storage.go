@@ -206,3 +206,39 @@ func (st *storage) reads(v int) []int {
 	st.read = out
 	return out
 }
+
+// reader returns the reader that lays out w for the given number of lanes.
+func (st *storage) reader(w view, lanes int) reader {
+	switch lane := st.lane[w.root]; {
+	case w.pad != nil:
+		return newPadReader(w, lanes, lane)
+	case w.index != nil:
+		return newIndexReader(w, lanes, lane)
+	default:
+		r := newWalker(w, lanes, lane)
+		return &r
+	}
+}
+
+// args lists the roots of v's operands, one entry each.
+func (st *storage) args(v int) []int {
+	var out []int
+	for k := range st.t.Instr(tape.Value(v)).Args {
+		out = append(out, st.operandRoot(v, k))
+	}
+	return out
+}
+
+// readsRows reports whether a loop reads parts of rows of larger arrays.
+func (st *storage) readsRows(gr *group) bool {
+	for _, v := range gr.values {
+		for k := range st.t.Instr(tape.Value(v)).Args {
+			w := st.operandView(v, k)
+			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 &&
+				st.lane[w.root] == st.lane[v] {
+				return true
+			}
+		}
+	}
+	return false
+}
