@@ -12,102 +12,21 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestTies has things happen at one time, and says which of them warn: those that can separate and
-// whose order matters.
-func TestTies(t *testing.T) {
-	const head = `
-param ts = 0.5, tt = 0.5, P = 0.25, tf = 2, k = 0.7
-time t from 0 to tf
-state x = 1, y = 2
+// TestTiesOfVariables: only what derivatives are taken by can move a time.
+func TestTiesOfVariables(t *testing.T) {
+	const text = `
+param ts = 0.5, k = 0.7
+time t from 0 to 2
+state x = 1
 x' = -k*x^2
-y' = -y
-discrete n = 0
-objective J = final(x) + final(y) + 0*final(n)
+event a at 4*ts { x += 1 }
+objective J = final(x)
 `
-	for _, c := range []struct {
-		text string
-		ties int
-	}{
-		// bodies that do not commute
-		{"event a at ts { x += 1 }\nevent b at tt { x *= 2 }", 1},
-		{"event a at ts priority 2 { x += 1 }\nevent b at tt { x *= 2 }", 1},
-		{"event a at ts priority 2 { x += 1 }\nevent b at 0.5 { x *= 2 }", 1},
-		{"event a at ts priority 2 { x += 1 }\nevent b at ts { x *= 2 }", 0},
-		{"event a at 2*P priority 2 { x += 1 }\nevent b every P to 1.1 { x *= 2 }", 0},
-		{"event a at 0.5 priority 2 { x += 1 }\nevent b every P to 1.1 { x *= 2 }", 1},
-		// bodies that commute: a kink where the field is not linear in between
-		{"event a at ts { x += 1 }\nevent b at tt { x += 2 }", 1},
-		{"event a at ts { x += 1 }\nevent b at ts { x += 2 }", 0},
-		{"event a at 0.5 { x += 1 }\nevent b at 0.5 { x += 2 }", 0},
-		{"event a at ts { y += 1 }\nevent b at tt { y += 2 }", 0},
-		{"event a at ts { x += 1 }\nevent b at tt { y += 2 }", 0},
-		{"event a at ts { x += 1 }\nevent b when y <= 2*exp(-0.5) once { y += 2 }", 0},
-		{"event a at ts { n = 1 }\nevent b at tt { x += n }", 1},
-		{"objective A = integral(x^2)\nevent a at ts { y = 1 }\nevent b at tt { y = 1 }", 1},
-		// the end
-		{"event a at tf { x += 1 }", 0},
-		{"event a at 4*ts { x += 1 }", 1},
-		{"event a at 2 { x += 1 }", 1}, // tf moves
-		{"event a at 2 { x = x }", 0},
-		{"event a at 2 { n = 1 }", 0}, // n counts for nothing
-		{"event a every tf/4 from tf/4 { x += 1 }", 0},
-		// the start, before which nothing happens
-		{"event a at ts - tt { x += 1 }", 1},
-		{"event a at ts - tt { n = 1 }\nevent b at 1 { x += n }", 1},
-		{"event a at ts - tt { x = 1 }", 1}, // it takes back what was before
-		{"event a at ts - tt { x = x }", 0},
-		{"event a at ts - tt { stop }", 1},
-		{"event a at 0 { x += 1 }", 0},
-		{"event a every P from 0 to 1.1 { x += 1 }", 0},
-		{"event a every P from 0 to 1 { x += 1 }", 1}, // the last time
-		{"event a every P from 0 to 4*P { x += 1 }", 0},
-		{"event a every 0.3 from ts - tt { x += 1 }", 1},
-		{"event a at ts - tt + 1e-12 { x += 1 }", 1},
-		{"event a at ts - tt + 1e-7 { x += 1 }", 0},
-		{"event a when x > 0.5 { x += 1 }", 0},
-		{"discrete T = 9\nevent a at 0 { T = t + 1e-13 }\nevent b at T { x *= 2 }", 0},
-		// nearly at one time: the order decides
-		{"event a at ts { x += 1 }\nevent b at tt + 1e-13 { x *= 2 }", 1},
-		{"event a at ts { x += 1 }\nevent b at tt - 1e-13 { x *= 2 }", 1},
-		{"event a at ts { x += 1 }\nevent b at ts + 1e-13 { x *= 2 }", 0},
-		{"event a at 0.5 { x += 1 }\nevent b at 0.5 + 1e-13 { x *= 2 }", 0},
-		{"event a at ts { x += 1 }\nevent b at tt + 1e-7 { x *= 2 }", 0},
-		{"event a at ts { y += 1 }\nevent b at tt + 1e-13 { y += 2 }", 0},
-		{"event a at ts { x += 1 }\nevent b at tt + 1e-13 { x += 2 }", 1},
-		{"event a when y <= 2*exp(-0.5) { y += 1 }\nevent b at tt + 1e-10 { y *= 2 }", 1},
-		{"event b at tt - 1e-10 { x *= 2 }\nevent a when y <= 2*exp(-0.5) once { x += 1 }", 1},
-		{"state z = 0\nz' = n*1e12\nevent a at ts { n = 1 }\nevent b when z > 0.1 { n = 0; x *= 2 }", 0},
-		{"discrete T = 9\nevent a at ts { T = t + 1e-13 }\nevent b at T { x *= 2 }", 0},
-		{"event a at tf - 1e-10 { x += 1 }", 0},
-		{"event a at 4*ts - 1e-10 { x += 1 }", 1},
-		{"objective O = sum_at([0.5], x)\nevent a at ts - 1e-12 { x += 1 }", 1},
-		{"objective O = sum_at([0.5], x)\nevent a at ts + 1e-12 { x += 1 }", 1},
-		{"objective O = sum_at([0.5], x)\nevent a at 0.5 + 1e-12 { x += 1 }", 0},
-		// observations
-		{"objective O = sum_at([0.5], x)\nevent a at ts { x += 1 }", 1},
-		{"objective O = sum_at([ts], x)\nevent a at ts { x += 1 }", 0},
-		{"objective O = sum_at([ts], x)\nevent a at 0.5 { x += 1 }", 1},
-		{"objective O = sum_at([0.5], x)\nevent a at 0.5 { x += 1 }", 0},
-	} {
-		s, err := modeltest.Sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
-		if err != nil {
-			t.Fatal(err)
+	for end, want := range map[string]bool{"": true, "sens { wrt = [k] }": false} {
+		s, err := modeltest.Sensitivities(t, text+end, "adjoint")
+		if err != nil || modeltest.Warned(s, odes.CodeTie) != want {
+			t.Errorf("%s: %v, %v", end, s.Warnings, err)
 		}
-		var ties []diag.Diagnostic
-		for _, w := range s.Warnings {
-			both := w.Level == diag.Note && strings.Contains(w.Message, "the value leaps there") // tells both values
-			if w.Code == odes.CodeTie && !both {
-				ties = append(ties, w)
-			}
-		}
-		if len(ties) != c.ties {
-			t.Errorf("%s\n%d warnings, want %d: %v", c.text, len(ties), c.ties, ties)
-		}
-	}
-	// Only variables can move a time.
-	s, err := modeltest.Sensitivities(t, head+"event a at 4*ts { x += 1 }\nsens { wrt = [k] }", "adjoint")
-	if err != nil || modeltest.Warned(s, odes.CodeTie) {
-		t.Errorf("%v, %v", s.Warnings, err)
 	}
 }
 
