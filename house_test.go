@@ -26,6 +26,7 @@ const (
 	mostRootFiles, mostRootLines, mostRootTests = 12, 3000, 20
 	mostUpward                                  = 20        // see upward
 	mostFiles, mostLines                        = 60, 12000 // of a package
+	mostCircle                                  = 25        // files of a package that all depend on each other
 	mostFields, mostMethods                     = 25, 60    // of a type
 	mostBranches                                = 30        // of a function: its cyclomatic complexity
 )
@@ -77,7 +78,7 @@ func TestHouse(t *testing.T) {
 
 // measureHouse returns all that is over a limit, with its number.
 func measureHouse(t *testing.T) map[string]int {
-	files, lines, fields, methods := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	lines, fields, methods := map[string]int{}, map[string]int{}, map[string]int{}
 	over := map[string]int{}
 	note := func(what string, n, most int) {
 		if n > most {
@@ -87,7 +88,7 @@ func measureHouse(t *testing.T) map[string]int {
 	tests := 0
 	imports := map[string]map[string]bool{} // of packages, by folders
 	set := token.NewFileSet()
-	var rooms []*ast.File // of the root
+	files := map[string][]*ast.File{} // of packages
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -120,10 +121,7 @@ func measureHouse(t *testing.T) map[string]int {
 		for _, of := range imported(f) {
 			imports[dir][of] = true
 		}
-		if dir == "." {
-			rooms = append(rooms, f)
-		}
-		files[dir]++
+		files[dir] = append(files[dir], f)
 		lines[dir] += set.Position(f.FileEnd).Line
 		for _, x := range f.Decls {
 			switch x := x.(type) {
@@ -149,17 +147,18 @@ func measureHouse(t *testing.T) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir, n := range files {
+	for dir, list := range files {
+		note("circle "+dir, circle(set, list), mostCircle)
 		if dir == "." {
-			note("root files", n, mostRootFiles)
+			note("root files", len(list), mostRootFiles)
 			note("root lines", lines[dir], mostRootLines)
 			continue
 		}
-		note("files "+dir, n, mostFiles)
+		note("files "+dir, len(list), mostFiles)
 		note("lines "+dir, lines[dir], mostLines)
 	}
 	note("root tests", tests, mostRootTests)
-	note("root upward", upward(set, rooms, imports), mostUpward)
+	note("root upward", upward(set, files["."], imports), mostUpward)
 	for x, n := range fields {
 		note("fields "+x, n, mostFields)
 	}

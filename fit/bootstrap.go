@@ -25,7 +25,7 @@ func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error 
 	}
 	found := make([][]float64, all.n)
 	at := Progress{Phase: "refits", Of: all.n, Best: out.Objective.Value}
-	if err := p.make(ctx, all, numbers, func(s Start) {
+	if err := all.make(ctx, numbers, func(s Start) {
 		if s.Status == "converged" {
 			found[s.Number] = s.To
 		}

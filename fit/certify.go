@@ -312,7 +312,7 @@ func (p judge) reaches(x []float64) []float64 {
 				out[i] = span
 			}
 		}
-		if out[i] == 0 || c.block == nil && !c.log && atZero(p.problem, i, out[i]) {
+		if out[i] == 0 || c.block == nil && !c.log && p.atZero(i, out[i]) {
 			out[i] = 1
 		}
 	}

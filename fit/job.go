@@ -37,8 +37,8 @@ type Job struct {
 }
 
 // job returns what the pieces depend on.
-func (p *problem) job(of pieces) *Job {
-	o := p.asked
+func (of pieces) job() *Job {
+	o := of.p.asked
 	return &Job{
 		Model: o.Source, Set: ensemble.Assignments(o.Set), Solver: o.Solver, Fit: o.Fit, Settings: o.Settings,
 		Starts: o.Starts, From: ensemble.Reals(of.from), Pieces: of.n,
@@ -117,7 +117,7 @@ func (w *Pieces) Make(ctx context.Context, number int) (s Start, err error) {
 			s, err = Lost(number, fmt.Sprintf("internal error: %v", r)), nil
 		}
 	}()
-	s = w.p.piece(ctx, e, w.of, number)
+	s = w.of.piece(ctx, e, number)
 	w.p.giveBack(e)
 	return s, ctx.Err()
 }

@@ -11,6 +11,7 @@ import (
 
 // pieces are all that there are of a kind.
 type pieces struct {
+	p *problem
 	n int
 	// from is where all refits begin, as coordinates; nil for searches, each of which begins at its own point.
 	from   []float64
@@ -20,41 +21,43 @@ type pieces struct {
 // searches returns the pieces that are searches.
 func (p *problem) searches() (pieces, error) {
 	points, err := p.points()
-	return pieces{n: len(points), points: points}, err
+	return pieces{p: p, n: len(points), points: points}, err
 }
 
 // refits returns the pieces that are refits from x.
-func (p *problem) refits(x []float64) pieces { return pieces{n: p.settings.Bootstrap, from: x} }
+func (p *problem) refits(x []float64) pieces {
+	return pieces{p: p, n: p.settings.Bootstrap, from: x}
+}
 
 // piece makes one of them.
-func (p *problem) piece(ctx context.Context, e *evaluator, of pieces, number int) Start {
+func (of pieces) piece(ctx context.Context, e *evaluator, number int) Start {
 	if of.from != nil {
-		return p.refit(ctx, e, of.from, number)
+		return of.p.refit(ctx, e, of.from, number)
 	}
-	if by := (coach{p}); by.trains() {
+	if by := (coach{of.p}); by.trains() {
 		return by.trainedFrom(ctx, e, number, of.points[number])
 	}
-	if p.settings.Algorithm == saem {
-		return stochastic{p}.approached(ctx, e, number, of.points[number])
+	if of.p.settings.Algorithm == saem {
+		return stochastic{of.p}.approached(ctx, e, number, of.points[number])
 	}
-	return p.from(ctx, e, number, of.points[number])
+	return of.p.from(ctx, e, number, of.points[number])
 }
 
 // make makes those with some numbers, as many at a time as there are workers, and hands each to made, one at a time.
-func (p *problem) make(ctx context.Context, of pieces, numbers []int, made func(Start)) error {
+func (of pieces) make(ctx context.Context, numbers []int, made func(Start)) error {
 	if len(numbers) == 0 {
 		return nil
 	}
-	if p.opts.Backend != nil {
-		return p.elsewhere(ctx, of, numbers, made)
+	if of.p.opts.Backend != nil {
+		return of.elsewhere(ctx, numbers, made)
 	}
 	next := make(chan int)
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
-	for range min(p.opts.workers(), len(numbers)) {
+	for range min(of.p.opts.workers(), len(numbers)) {
 		wait.Go(func() {
-			e, err := p.borrow()
+			e, err := of.p.borrow()
 			if err != nil {
 				mu.Lock()
 				failed = err
@@ -63,9 +66,9 @@ func (p *problem) make(ctx context.Context, of pieces, numbers []int, made func(
 				}
 				return
 			}
-			defer p.giveBack(e)
+			defer of.p.giveBack(e)
 			for i := range next {
-				s := p.piece(ctx, e, of, i)
+				s := of.piece(ctx, e, i)
 				mu.Lock()
 				made(s)
 				mu.Unlock()
@@ -84,18 +87,18 @@ func (p *problem) make(ctx context.Context, of pieces, numbers []int, made func(
 }
 
 // elsewhere lets the backend make them. When ctx ends, those that came until then are what there is.
-func (p *problem) elsewhere(ctx context.Context, of pieces, numbers []int, made func(Start)) error {
+func (of pieces) elsewhere(ctx context.Context, numbers []int, made func(Start)) error {
 	missing := map[int]bool{}
 	for _, i := range numbers {
 		missing[i] = true
 	}
-	err := p.opts.Backend.Make(ctx, p.job(of), numbers, func(s Start) {
+	err := of.p.opts.Backend.Make(ctx, of.job(), numbers, func(s Start) {
 		if !missing[s.Number] { // it comes twice, or was made before
 			return
 		}
 		delete(missing, s.Number)
 		if s.From == nil && of.points != nil { // nobody came to an end with it
-			s.From = p.values(of.points[s.Number])
+			s.From = of.p.values(of.points[s.Number])
 		}
 		made(s)
 	})

@@ -149,13 +149,13 @@ func positive(f func(v float64, a []float64) priorRow) func(v float64, a []float
 }
 
 // priorsOf yields the coordinates of the params that have priors, with these.
-func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
+func (sp *space) priorsOf() func(func(int, *odes.Draw) bool) {
 	return func(yield func(int, *odes.Draw) bool) {
-		for k := range p.priors {
-			for i := range p.coords {
-				c := &p.coords[i]
-				its := c.block == nil && (p.names[c.variable] == p.priors[k].Name || c.name == p.priors[k].Name)
-				if its && !yield(i, &p.priors[k]) {
+		for k := range sp.priors {
+			for i := range sp.coords {
+				c := &sp.coords[i]
+				its := c.block == nil && (sp.names[c.variable] == sp.priors[k].Name || c.name == sp.priors[k].Name)
+				if its && !yield(i, &sp.priors[k]) {
 					return
 				}
 			}
@@ -190,8 +190,8 @@ func separate(priors []odes.Draw, symbols []odes.Symbol) (list []odes.Draw) {
 }
 
 // support makes the ends of densities that end at a value bounds of the search.
-func (p *problem) support() {
-	for i, prior := range p.priorsOf() {
+func (sp *space) support() {
+	for i, prior := range sp.priorsOf() {
 		lo, hi := math.Inf(-1), math.Inf(1)
 		switch prior.Dist {
 		case "uniform":
@@ -199,17 +199,17 @@ func (p *problem) support() {
 		case "exponential", "half_normal", "half_cauchy":
 			lo = 0
 		}
-		x := &p.coords[i]
+		x := &sp.coords[i]
 		x.lo, x.hi = max(x.lo, lo), min(x.hi, hi)
 		x.first = min(max(x.first, x.lo), x.hi)
-		p.start[i] = x.of(x.first)
+		sp.start[i] = x.of(x.first)
 	}
 }
 
 // priorsAmong counts those of priorsOf that have one of some kinds.
-func (p *problem) priorsAmong(kinds []string) int {
+func (sp *space) priorsAmong(kinds []string) int {
 	n := 0
-	for _, prior := range p.priorsOf() {
+	for _, prior := range sp.priorsOf() {
 		if slices.Contains(kinds, prior.Dist) {
 			n++
 		}

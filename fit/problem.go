@@ -22,11 +22,7 @@ type problem struct {
 	opts     Options
 	asked    Options // opts, before the problem set anything
 	settings odes.FitSettings
-	names    []string // of the variables
-	priors   []odes.Draw
-	coords   []coordinate
-	blocks   []*block
-	start    []float64 // of the search, as coordinates
+	space
 	// squares tells that the objective is read row by row, and kinks that some rows are absolute values.
 	squares     bool
 	kinks       bool
@@ -43,6 +39,15 @@ type problem struct {
 	telling *sync.Mutex
 	told    *Progress       // last
 	idle    chan *evaluator // that no goroutine uses
+}
+
+// space is what the numbers that are searched for are, on the scale of the search.
+type space struct {
+	names  []string // of the variables
+	priors []odes.Draw
+	coords []coordinate
+	blocks []*block
+	start  []float64 // of the search, as coordinates
 }
 
 // coordinate is one number that is searched for, on the scale of the search.
@@ -141,7 +146,8 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	p := &problem{
-		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: separate(m.Priors(), symbols),
+		began: time.Now(), model: m, opts: opts, asked: opts, settings: s,
+		space:       space{priors: separate(m.Priors(), symbols)},
 		constraints: m.Constraints(), rough: 1, atStart: math.NaN(), telling: &sync.Mutex{}, told: &Progress{},
 	}
 	for _, v := range s.Over {
@@ -274,10 +280,10 @@ func (p *problem) choose(e *evaluator) (string, error) {
 }
 
 // bounds returns those of the coordinates.
-func (p *problem) bounds() optim.Bounds {
-	b := optim.Bounds{Lo: make([]float64, len(p.coords)), Hi: make([]float64, len(p.coords))}
-	for i := range p.coords {
-		c := &p.coords[i]
+func (sp *space) bounds() optim.Bounds {
+	b := optim.Bounds{Lo: make([]float64, len(sp.coords)), Hi: make([]float64, len(sp.coords))}
+	for i := range sp.coords {
+		c := &sp.coords[i]
 		b.Lo[i], b.Hi[i] = c.lo, c.hi
 		if c.log {
 			b.Lo[i], b.Hi[i] = math.Inf(-1), math.Inf(1)
@@ -293,15 +299,15 @@ func (p *problem) bounds() optim.Bounds {
 }
 
 // values returns the values of params at x.
-func (p *problem) values(x []float64) []float64 {
+func (sp *space) values(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i := range x {
-		out[i] = p.coords[i].value(x[i])
+		out[i] = sp.coords[i].value(x[i])
 	}
-	for _, b := range p.blocks {
+	for _, b := range sp.blocks {
 		w := b.Matrix(b.part(x))
 		for k := range b.Size() {
-			if c := &p.coords[b.first+k]; !c.variance() { // of a variance, a bound is met with every bit
+			if c := &sp.coords[b.first+k]; !c.variance() { // of a variance, a bound is met with every bit
 				out[b.first+k] = w[c.element]
 			}
 		}
@@ -310,14 +316,14 @@ func (p *problem) values(x []float64) []float64 {
 }
 
 // sizes returns a typical size of each coordinate at x: 1 on a logarithmic scale, its own or that of its bounds.
-func (p *problem) sizes(x []float64) []float64 {
+func (sp *space) sizes(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i := range x {
-		c := &p.coords[i]
+		c := &sp.coords[i]
 		switch span := c.hi - c.lo; {
 		case c.log, c.block != nil:
 			out[i] = 1
-		case x[i] != 0 && !atZero(p, i, x[i]):
+		case x[i] != 0 && !sp.atZero(i, x[i]):
 			out[i] = math.Abs(x[i])
 		case span > 0 && !math.IsInf(span, 1):
 			out[i] = span
@@ -329,9 +335,9 @@ func (p *problem) sizes(x []float64) []float64 {
 }
 
 // atZero reports whether a coordinate that began at zero is there but for rounding.
-func atZero(p *problem, i int, x float64) bool {
+func (sp *space) atZero(i int, x float64) bool {
 	const rounding = 1e-12
-	return len(p.start) > i && p.start[i] == 0 && math.Abs(x) < rounding
+	return len(sp.start) > i && sp.start[i] == 0 && math.Abs(x) < rounding
 }
 
 // scales returns the sizes by which a search from x measures its steps. The elements of the initial value of an array

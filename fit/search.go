@@ -50,7 +50,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		}
 	}
 	p.tell(at)
-	if err := p.make(within, all, numbers, func(s Start) {
+	if err := all.make(within, numbers, func(s Start) {
 		add(s)
 		p.tell(at)
 		if p.opts.Found != nil && s.Status != "stopped" && !s.lost && !s.late {
@@ -351,20 +351,20 @@ func (p *problem) points() ([][]float64, error) {
 
 // ranges returns how the value of each coordinate is drawn: by its prior; else evenly within the bounds, on the scale
 // of the search, and up to a power of ten to a side of its start without a bound. nil stands for one that is not drawn.
-func (p *problem) ranges() []*sample.Dist {
-	list := make([]*sample.Dist, len(p.coords))
-	for i, prior := range p.priorsOf() {
-		c := &p.coords[i]
+func (sp *space) ranges() []*sample.Dist {
+	list := make([]*sample.Dist, len(sp.coords))
+	for i, prior := range sp.priorsOf() {
+		c := &sp.coords[i]
 		list[i], _ = sample.NewDist(prior.Dist, prior.Args, c.lo, c.hi)
 	}
 	for i := range list {
 		if list[i] != nil {
 			continue
 		}
-		c := &p.coords[i]
-		at := c.value(p.start[i])
+		c := &sp.coords[i]
+		at := c.value(sp.start[i])
 		if c.block != nil { // by half of a standard deviation, which is a factor on the diagonal
-			list[i], _ = sample.NewDist("uniform", []float64{p.start[i] - 0.5, p.start[i] + 0.5}, c.lo, c.hi)
+			list[i], _ = sample.NewDist("uniform", []float64{sp.start[i] - 0.5, sp.start[i] + 0.5}, c.lo, c.hi)
 			continue
 		}
 		reach := 9 * math.Abs(at)

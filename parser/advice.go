@@ -40,7 +40,7 @@ type replacement struct {
 
 // site is a place where the tokens do not fit the grammar.
 type site struct {
-	*parse
+	*reporter
 	start    int                  // the first token of the item, or the next one where none starts
 	before   *ast.Token           // an empty one where there is none
 	next     *ast.Token           // the one that does not fit
@@ -52,14 +52,14 @@ type site struct {
 }
 
 // site describes the place before the next token.
-func (p *parse) site() *site {
-	t := p.peek()
+func (r *reporter) site() *site {
+	t := r.peek()
 	s := &site{
-		parse: p, start: p.i, before: new(ast.Token), next: t, after: p.ahead(1), third: p.ahead(2),
-		word: p.itemWord,
+		reporter: r, start: r.i, before: new(ast.Token), next: t, after: r.ahead(1), third: r.ahead(2),
+		word: r.itemWord,
 	}
-	if p.i > 0 {
-		s.before = &p.tokens[p.i-1]
+	if r.i > 0 {
+		s.before = &r.tokens[r.i-1]
 		s.glued = !t.NewLine && !isToken(s.before, ";")
 	}
 	return s
@@ -72,7 +72,7 @@ func (s *site) answer(table []advice) {
 		if !r.fits(s) || r.tell != nil && !r.tell(s) {
 			continue
 		}
-		s.parse.advice = r
+		s.reporter.advice = r
 		if r.tell == nil {
 			r.report(s)
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 
 	"odes.dev/odes/lang/ast"
@@ -43,10 +42,6 @@ func parseFile(p *parse, f *source.File, l *diag.List) *ast.File {
 	grammars.Put(g)
 	attachDocs(file)
 	return file
-}
-
-func (p *parse) tooMany(at source.Span) {
-	p.diags.Notef(CodeTooMany, at, "more than %d errors; the rest of the file is not reported", maxErrors)
 }
 
 // file parses items to the end of the file. before is the length of the list
@@ -95,39 +90,33 @@ func (g *grammar) file(before int) []ast.Item {
 	return items
 }
 
-// tokenAt returns the number of the token that starts at offset.
-func (p *parse) tokenAt(offset int) int {
-	i, _ := slices.BinarySearchFunc(p.tokens, offset, func(t ast.Token, at int) int { return t.Start - at })
-	return i
-}
-
 // lost makes an item of tokens that did not parse.
-func (p *parse) lost(start, end int) *ast.Bad {
+func (c *cursor) lost(start, end int) *ast.Bad {
 	bad := &ast.Bad{}
-	first := &p.tokens[start]
+	first := &c.tokens[start]
 	switch {
 	case first.Kind == ast.KeywordToken:
 		bad.Word = first.Text
-	case isToken(&p.tokens[start+1], "'") || p.startsEquation(start):
+	case isToken(&c.tokens[start+1], "'") || c.startsEquation(start):
 		bad.Word = "equation"
 	}
 	braces, others := 0, 0
 	for i := start; i < end; i++ {
-		t := &p.tokens[i]
+		t := &c.tokens[i]
 		if isName(t) && braces == 0 {
-			before := i > start && (i == start+1 || isToken(&p.tokens[i-1], ","))
-			after := p.tokens[i+1]
+			before := i > start && (i == start+1 || isToken(&c.tokens[i-1], ","))
+			after := c.tokens[i+1]
 			declares := others == 0 && (before || isToken(&after, "=") || i == start)
 			if declares || bad.Word == "reaction" {
-				bad.Names = append(bad.Names, p.ident(t))
+				bad.Names = append(bad.Names, c.ident(t))
 			}
 		}
-		if isName(t) && i > start && p.startsEquation(i) { // in a loop around it
-			bad.Names = append(bad.Names, p.ident(t))
+		if isName(t) && i > start && c.startsEquation(i) { // in a loop around it
+			bad.Names = append(bad.Names, c.ident(t))
 		}
 		if i == start {
-			if state, _ := p.otherDerivative(t); state != "" {
-				name := p.ident(t)
+			if state, _ := c.otherDerivative(t); state != "" {
+				name := c.ident(t)
 				name.Name = strings.TrimSpace(state)
 				bad.Names = append(bad.Names, name)
 			}
@@ -217,17 +206,4 @@ func nesting(t *ast.Token, braces, others int) (int, int) {
 		}
 	}
 	return braces, others
-}
-
-// structural reports a token that the grammar of an item did not expect.
-func (p *parse) structural(start int, err error) {
-	var unexpected *participle.UnexpectedTokenError
-	if !errors.As(err, &unexpected) {
-		p.fail(CodeUnexpected, p.at(&p.tokens[start]), "%s", err)
-		return
-	}
-	for p.i = start; p.tokens[p.i].Kind != ast.EOF && p.tokens[p.i].Start < unexpected.Unexpected.Pos.Offset; {
-		p.i++
-	}
-	p.unexpected(start, expectation(unexpected.Message()))
 }

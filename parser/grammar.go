@@ -120,7 +120,7 @@ type itemRule struct {
 	starts []string // what the item starts with: words, "0" or "Target"
 	// follows reports whether what stands at a token makes an item of the word before it, which is not reserved. There
 	// is another token behind. It is nil for other rules.
-	follows func(p *parse, i int) bool
+	follows func(c *cursor, i int) bool
 	// build makes the parser of the item for g. ebnf writes its grammar.
 	build func(g *grammar, options []participle.Option) (parse production, ebnf func() string)
 }
@@ -192,13 +192,13 @@ func grammarOptions(g *grammar) []participle.Option {
 }
 
 // after makes the rule that of a word which is a name where something else follows.
-func (r itemRule) after(follows func(p *parse, i int) bool) itemRule {
+func (r itemRule) after(follows func(c *cursor, i int) bool) itemRule {
 	r.follows = follows
 	return r
 }
 
 // freeItems are the words that start an item without being reserved, with what follows them.
-var freeItems = map[string]func(p *parse, i int) bool{}
+var freeItems = map[string]func(c *cursor, i int) bool{}
 
 func init() {
 	for _, r := range itemRules() {

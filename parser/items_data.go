@@ -162,4 +162,4 @@ func observeTree(_ *parse, n *observeItem) ast.Item {
 }
 
 // followsDoses reports whether `D {` stands behind `doses`.
-func followsDoses(p *parse, i int) bool { return isName(&p.tokens[i]) && isToken(&p.tokens[i+1], "{") }
+func followsDoses(c *cursor, i int) bool { return isName(&c.tokens[i]) && isToken(&c.tokens[i+1], "{") }

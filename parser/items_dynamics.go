@@ -174,8 +174,8 @@ func eventTree(p *parse, n *eventItem) ast.Item {
 }
 
 // startsOption reports whether an option of an event, such as `, delay = 2`, starts at the next token.
-func (p *parse) startsOption() bool {
-	return p.is(",") && isName(p.ahead(1)) && isToken(p.ahead(2), "=")
+func (c *cursor) startsOption() bool {
+	return c.is(",") && isName(c.ahead(1)) && isToken(c.ahead(2), "=")
 }
 
 // moreTime parses a further time of an event.
@@ -237,10 +237,10 @@ func equilibrateTree(p *parse, n *equilibrateItem) *ast.Equilibrate {
 }
 
 // followsMass reports whether `(x) =` stands behind `mass`.
-func followsMass(p *parse, i int) bool {
-	return i+3 < len(p.tokens) && isToken(&p.tokens[i], "(") && isName(&p.tokens[i+1]) &&
-		isToken(&p.tokens[i+2], ")") && isToken(&p.tokens[i+3], "=")
+func followsMass(c *cursor, i int) bool {
+	return i+3 < len(c.tokens) && isToken(&c.tokens[i], "(") && isName(&c.tokens[i+1]) &&
+		isToken(&c.tokens[i+2], ")") && isToken(&c.tokens[i+3], "=")
 }
 
 // followsPast reports whether `x =` stands behind `past`.
-func followsPast(p *parse, i int) bool { return isName(&p.tokens[i]) && isToken(&p.tokens[i+1], "=") }
+func followsPast(c *cursor, i int) bool { return isName(&c.tokens[i]) && isToken(&c.tokens[i+1], "=") }

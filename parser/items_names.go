@@ -324,8 +324,8 @@ func fnTree(p *parse, n *fnItem) ast.Item {
 }
 
 // followsRandom reports whether `e ~`, `e[2] ~` or `e : [m] ~` stands behind `random`.
-func followsRandom(p *parse, i int) bool {
-	next := &p.tokens[i+1]
-	return isName(&p.tokens[i]) &&
-		(isToken(next, "~") || isToken(next, "[") && !p.startsPrimed(i) || isToken(next, ":"))
+func followsRandom(c *cursor, i int) bool {
+	next := &c.tokens[i+1]
+	return isName(&c.tokens[i]) &&
+		(isToken(next, "~") || isToken(next, "[") && !c.startsPrimed(i) || isToken(next, ":"))
 }

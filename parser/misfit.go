@@ -33,19 +33,19 @@ var (
 
 // otherDerivative returns the state and the text of a derivative in another
 // notation that starts with token t, or "".
-func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
+func (c *cursor) otherDerivative(t *ast.Token) (state, text string) {
 	if t.Kind != ast.IdentToken {
 		return "", ""
 	}
-	rest := p.file.Text()[t.Start:]
+	rest := c.file.Text()[t.Start:]
 	rest = rest[:min(len(rest), 200)]
 	for _, form := range []func() *regexp.Regexp{derivative, quotient, whole, leibniz} {
 		if m := form().FindStringSubmatch(rest); m != nil {
 			return m[1], m[0]
 		}
 	}
-	if m := named().FindStringSubmatch(t.Text); m != nil && isToken(&p.tokens[p.tokenAt(t.Start)+1], "=") &&
-		p.lacksEquation(m[1]+m[2]) {
+	if m := named().FindStringSubmatch(t.Text); m != nil && isToken(&c.tokens[c.tokenAt(t.Start)+1], "=") &&
+		c.lacksEquation(m[1]+m[2]) {
 		return m[1] + m[2], t.Text
 	}
 	return "", ""
@@ -53,20 +53,20 @@ func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
 
 // meantItem reports whether token i, the first of its line, was meant to start an item and does not. There is advice on
 // it in misfits.
-func (p *parse) meantItem(i int) bool {
-	t, a := &p.tokens[i], &p.tokens[min(i+1, len(p.tokens)-1)]
-	if !isName(t) || i > 0 && isToken(&p.tokens[i-1], ",") || i > 0 && !p.breaksAfter(i-1) {
+func (c *cursor) meantItem(i int) bool {
+	t, a := &c.tokens[i], &c.tokens[min(i+1, len(c.tokens)-1)]
+	if !isName(t) || i > 0 && isToken(&c.tokens[i-1], ",") || i > 0 && !c.breaksAfter(i-1) {
 		return false
 	}
-	if isToken(a, "'") || isToken(a, "=") || isToken(a, "->") || isToken(a, "<->") || p.meantWord(t, a) != "" {
+	if isToken(a, "'") || isToken(a, "=") || isToken(a, "->") || isToken(a, "<->") || c.meantWord(t, a) != "" {
 		return true
 	}
-	state, _ := p.otherDerivative(t)
+	state, _ := c.otherDerivative(t)
 	return state != ""
 }
 
 // meantWord returns the item word that t, followed by a, was meant to be, or "".
-func (p *parse) meantWord(t, a *ast.Token) string {
+func (c *cursor) meantWord(t, a *ast.Token) string {
 	if t.Kind == ast.IdentToken && !a.NewLine &&
 		(isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) {
 		return nearest(t.Text)
@@ -75,7 +75,7 @@ func (p *parse) meantWord(t, a *ast.Token) string {
 }
 
 // misfit reports the next token, which starts no item.
-func (p *parse) misfit() { p.site().answer(misfits) }
+func (r *reporter) misfit() { r.site().answer(misfits) }
 
 // misfits are the mistakes where an item should start. What is glued was meant to continue the item before it on the
 // line.
@@ -443,16 +443,16 @@ func (s *site) otherNotation() bool {
 }
 
 // lacksEquation reports whether a state of some name is declared, and no equation begins with it.
-func (p *parse) lacksEquation(name string) bool {
+func (c *cursor) lacksEquation(name string) bool {
 	declared, within := false, false
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range c.tokens {
+		t := &c.tokens[i]
 		switch {
-		case t.Text == name && p.startsEquation(i):
+		case t.Text == name && c.startsEquation(i):
 			return false
-		case p.startsItem(i):
+		case c.startsItem(i):
 			within = isToken(t, "state")
-		case within && t.Text == name && isOneOf(&p.tokens[i-1], "state ,"):
+		case within && t.Text == name && isOneOf(&c.tokens[i-1], "state ,"):
 			declared = true
 		}
 	}
@@ -469,12 +469,12 @@ func (s *site) strangeSign() bool { return s.next.Kind == ast.SignToken && !isTo
 
 // behindDeclaration returns the word of the declaration that just ended on the
 // line of the next token, or "".
-func (p *parse) behindDeclaration() string {
-	if p.i == 0 || p.peek().NewLine {
+func (c *cursor) behindDeclaration() string {
+	if c.i == 0 || c.peek().NewLine {
 		return ""
 	}
-	for i := p.i - 1; i >= 0; i-- {
-		t := &p.tokens[i]
+	for i := c.i - 1; i >= 0; i-- {
+		t := &c.tokens[i]
 		if t.Kind == ast.KeywordToken && gives(t.Text) == several {
 			return t.Text
 		}
@@ -486,9 +486,9 @@ func (p *parse) behindDeclaration() string {
 }
 
 // itemWord returns the reserved word that starts the item before the next token, or "".
-func (p *parse) itemWord() string {
-	for i := p.i - 1; i >= 0; i-- {
-		if t := &p.tokens[i]; t.Kind == ast.KeywordToken && p.startsItem(i) {
+func (c *cursor) itemWord() string {
+	for i := c.i - 1; i >= 0; i-- {
+		if t := &c.tokens[i]; t.Kind == ast.KeywordToken && c.startsItem(i) {
 			return t.Text
 		} else if isToken(t, ";") || isToken(t, "}") {
 			break
@@ -498,10 +498,10 @@ func (p *parse) itemWord() string {
 }
 
 // assigned reports whether an = follows the parenthesis behind a name, on its line.
-func (p *parse) assigned() bool {
-	for i := p.i + 1; i < len(p.tokens) && !p.tokens[i].NewLine; i++ {
-		if isToken(&p.tokens[i], ")") {
-			return i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
+func (c *cursor) assigned() bool {
+	for i := c.i + 1; i < len(c.tokens) && !c.tokens[i].NewLine; i++ {
+		if isToken(&c.tokens[i], ")") {
+			return i+1 < len(c.tokens) && isToken(&c.tokens[i+1], "=")
 		}
 	}
 	return false

@@ -68,10 +68,10 @@ func firsts(production string) []string {
 
 // unexpected reports the next token, which lies inside the item that starts at token start and should have been one of
 // expected.
-func (p *parse) unexpected(start int, expected []string) {
-	s := p.site()
+func (r *reporter) unexpected(start int, expected []string) {
+	s := r.site()
 	s.start, s.expected = start, expected
-	s.word = func() string { return p.tokens[start].Text }
+	s.word = func() string { return r.tokens[start].Text }
 	s.answer(mistakes)
 }
 
@@ -420,7 +420,7 @@ func (s *site) expectedElse() bool {
 // listWithoutBrackets reports the comma in a setting with several values, as in `time = 1, 2, 4`. It returns whether
 // the next token is such a comma.
 func (s *site) listWithoutBrackets() bool {
-	p, start := s.parse, s.start
+	p, start := s.reporter, s.start
 	isValue := func(i int) bool {
 		t := &p.tokens[i]
 		return t.Kind == ast.NumberToken || t.Kind == ast.StringToken || isName(t) && i+1 < len(p.tokens) &&
@@ -469,10 +469,10 @@ func endsList(item string, next *ast.Token) bool {
 }
 
 // openBrace returns the innermost brace that is open before the next token.
-func (p *parse) openBrace(start int) *ast.Token {
+func (c *cursor) openBrace(start int) *ast.Token {
 	closed := 0
-	for i := p.i - 1; i > start; i-- {
-		switch t := &p.tokens[i]; {
+	for i := c.i - 1; i > start; i-- {
+		switch t := &c.tokens[i]; {
 		case isToken(t, "}"):
 			closed++
 		case isToken(t, "{") && closed > 0:
@@ -481,11 +481,11 @@ func (p *parse) openBrace(start int) *ast.Token {
 			return t
 		}
 	}
-	return &p.tokens[start]
+	return &c.tokens[start]
 }
 
 // breaksAfter reports whether a statement can end with token i.
-func (p *parse) breaksAfter(i int) bool {
-	t := &p.tokens[i]
+func (c *cursor) breaksAfter(i int) bool {
+	t := &c.tokens[i]
 	return endsOperand(t) || isToken(t, "}") || isToken(t, ";") || isToken(t, "stop")
 }

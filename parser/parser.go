@@ -16,7 +16,8 @@ import (
 // ParseExpr parses f as one whole expression. The result is never nil: for a wrong text it is an *ast.BadExpr, and the
 // list says why.
 func ParseExpr(f *source.File, l *diag.List) ast.Expr {
-	p := &parse{file: f, diags: l}
+	p := new(parse)
+	p.file, p.diags = f, l
 	p.tokens, _ = scan(f, l)
 	x := p.expr(0)
 	if t := p.peek(); !p.failed && t.Kind != ast.EOF {
@@ -56,16 +57,4 @@ func DumpTree(w io.Writer, f *source.File) error {
 	}
 	_, err := io.WriteString(w, ast.Dump(tree))
 	return err
-}
-
-// trailing reports the token behind a complete expression.
-func (p *parse) trailing() {
-	t := p.peek()
-	switch {
-	case p.commonMistake():
-	case startsOperand(t) && !t.NewLine:
-		p.fail(CodeMissingOperator, p.at(t), "missing operator before %s", p.found())
-	default:
-		p.fail(CodeUnexpected, p.at(t), "unexpected %s after the expression", p.found())
-	}
 }

@@ -20,15 +20,15 @@ func value[T any](x part[T]) (v T) {
 
 // of returns the place of a struct of the grammar: participle tells where the
 // token after it starts.
-func (p *parse) of(at place) source.Span {
-	n := sort.Search(len(p.tokens), func(i int) bool { return p.tokens[i].Start >= at.EndPos.Offset })
-	for n > 0 && p.tokens[n-1].Text == ";" && p.tokens[n-1].Kind == ast.SignToken {
+func (c *cursor) of(at place) source.Span {
+	n := sort.Search(len(c.tokens), func(i int) bool { return c.tokens[i].Start >= at.EndPos.Offset })
+	for n > 0 && c.tokens[n-1].Text == ";" && c.tokens[n-1].Kind == ast.SignToken {
 		n--
 	}
 	if n == 0 {
-		return p.span(at.Pos.Offset, at.Pos.Offset)
+		return c.span(at.Pos.Offset, at.Pos.Offset)
 	}
-	return p.span(at.Pos.Offset, max(at.Pos.Offset, p.tokens[n-1].End))
+	return c.span(at.Pos.Offset, max(at.Pos.Offset, c.tokens[n-1].End))
 }
 
 func optional(x part[optName]) *ast.Ident {
@@ -264,20 +264,20 @@ func (p *parse) bounds() (b bounds) {
 
 // parenthesised returns what stands in the parentheses that open here, and
 // where they end, 0 if they do not end on the line.
-func (p *parse) parenthesised() (inner string, end int) {
+func (c *cursor) parenthesised() (inner string, end int) {
 	depth := 0
-	for i := p.i; p.tokens[i].Kind != ast.EOF && (i == p.i || !p.tokens[i].NewLine); i++ {
-		t := &p.tokens[i]
+	for i := c.i; c.tokens[i].Kind != ast.EOF && (i == c.i || !c.tokens[i].NewLine); i++ {
+		t := &c.tokens[i]
 		if isToken(t, "(") {
 			depth++
 		} else if isToken(t, ")") {
 			depth--
 		}
 		if depth == 0 {
-			if i == p.i {
+			if i == c.i {
 				return "", 0
 			}
-			return p.file.Text()[p.peek().End:t.Start], t.End
+			return c.file.Text()[c.peek().End:t.Start], t.End
 		}
 	}
 	return "", 0

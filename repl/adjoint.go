@@ -29,12 +29,12 @@ func adjointOf(what string) (goal string, states []string, ok bool) {
 const smooth = 120
 
 // adjoint draws the adjoint states of an objective, or some of them.
-func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, states []string) (plot.Picture, error) {
-	goals, names, err := s.goals(m, []string{goal})
+func (pl *plotter) adjoint(ctx context.Context, m *odes.Model, goal string, states []string) (plot.Picture, error) {
+	goals, names, err := pl.goals(m, []string{goal})
 	if err != nil {
 		return nil, err
 	}
-	opts := s.options()
+	opts := pl.options()
 	opts.Of = names
 	c, err := goals.Costates(ctx, opts)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 		}
 		var names []string
 		var lists [][]*curves
-		for _, run := range s.costatesOf(c) {
+		for _, run := range pl.costatesOf(c) {
 			var list []*curves
 			for _, x := range run.Of[o] {
 				if len(states) > 0 && !slices.Contains(states, x.Name) {
@@ -95,24 +95,24 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 
 // costatesOf returns the adjoint states of all runs that a picture shows. The run without the
 // changes of any experiment has the name that `in` gives it.
-func (s *Session) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
+func (pl *plotter) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
 	list := []odes.ExperimentCostates{{Name: unchanged, T: c.T, Of: c.Of, Events: c.Events}}
 	switch {
 	case len(c.Experiments) == 0:
 		list[0].Name = ""
-	case s.scope.only != nil:
+	case pl.scope.only != nil:
 		return slices.DeleteFunc(slices.Clone(c.Experiments), func(x odes.ExperimentCostates) bool {
-			return !slices.Contains(s.scope.only, x.Name)
+			return !slices.Contains(pl.scope.only, x.Name)
 		})
-	case !s.scope.unchanged:
+	case !pl.scope.unchanged:
 		list = append(list, c.Experiments...)
 	}
 	return list
 }
 
 // durations draws how the time of a gradient is divided.
-func (s *Session) durations(ctx context.Context, m *odes.Model) (plot.Picture, error) {
-	res, err := m.Sensitivities(ctx, s.options())
+func (pl *plotter) durations(ctx context.Context, m *odes.Model) (plot.Picture, error) {
+	res, err := m.Sensitivities(ctx, pl.options())
 	if err != nil {
 		return nil, err
 	}

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/front/report"
@@ -178,32 +175,6 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	return report.SensTable(w, s.heading(m), res, s.table())
 }
 
-// goals finds objectives in the model. It makes an objective of an expression, and then returns
-// another model.
-func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, error) {
-	var names []string
-	for _, g := range list {
-		if name := unquoted(g); s.isObjective(m, name) {
-			names = append(names, name)
-			continue
-		}
-		if len(list) > 1 {
-			return nil, nil, fmt.Errorf("the model has no objective %q%s; an expression stands alone: sens final(x)^2",
-				g, diag.DidYouMean(g, objectives(m)))
-		}
-		q, err := s.pose(g)
-		if err != nil {
-			return nil, nil, err
-		}
-		ask, err := s.ask(q, "objective "+asked+" = ", "")
-		if err != nil {
-			return nil, nil, err
-		}
-		return ask, []string{asked}, nil
-	}
-	return m, names, nil
-}
-
 func objectives(m *odes.Model) []string {
 	symbols, _ := m.Symbols(nil)
 	var names []string
@@ -213,11 +184,6 @@ func objectives(m *odes.Model) []string {
 		}
 	}
 	return names
-}
-
-func (s *Session) isObjective(m *odes.Model, name string) bool {
-	base, _, _ := strings.Cut(name, "[")
-	return slices.Contains(objectives(m), strings.TrimSpace(base))
 }
 
 // rename gives the objective of a question the name that the user wrote.
@@ -288,23 +254,6 @@ func (s *Session) doUnits(_ context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-// beside writes short texts next to each other, in as many lines as they need.
-func (s *Session) beside(w io.Writer, list ...string) {
-	line := ""
-	for _, text := range list {
-		if line != "" && screen.Width(line)+4+screen.Width(text) > max(20, s.width()) {
-			fmt.Fprintln(w, line)
-			line = ""
-		}
-		if line == "" {
-			line = "  " + text
-		} else {
-			line += "    " + text
-		}
-	}
-	fmt.Fprintln(w, line)
-}
-
 // left writes a table with all columns aligned to the left.
 func left(w io.Writer, table [][]string, width int) {
 	widths := make([]int, 8)
@@ -324,22 +273,22 @@ func left(w io.Writer, table [][]string, width int) {
 	}
 }
 
-func (s *Session) unitOf(w io.Writer, entry string) error {
+func (iq *inquiry) unitOf(w io.Writer, entry string) error {
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
-	m, err := s.ask(q, "output "+asked+" = ", "")
+	m, err := iq.ask(q, "output "+asked+" = ", "")
 	kind := "output"
 	if err != nil {
-		posed, err2 := s.pose(entry)
+		posed, err2 := iq.pose(entry)
 		if err2 != nil {
 			return err2
 		}
-		if m, err2 = s.ask(posed, "objective "+asked+" = ", ""); err2 != nil {
+		if m, err2 = iq.ask(posed, "objective "+asked+" = ", ""); err2 != nil {
 			return err
 		}
 		kind = "objective"
 	}
-	symbols, err := m.Symbols(s.now.set)
+	symbols, err := m.Symbols(iq.now.set)
 	if err != nil {
 		return err
 	}
@@ -358,56 +307,6 @@ func (s *Session) unitOf(w io.Writer, entry string) error {
 	return nil
 }
 
-func (s *Session) doText(_ context.Context, w io.Writer, rest string) error {
-	if rest == "" {
-		if s.now.text == "" {
-			return errors.New("there is no text yet")
-		}
-		fmt.Fprintln(w, strings.TrimRight(s.now.text, "\n"))
-		return nil
-	}
-	items, _ := parser.Outline(s.name(), s.now.text)
-	found := false
-	for _, it := range items {
-		for _, p := range it.Parts {
-			name, _, _ := strings.Cut(strings.TrimSuffix(p.Name, "'"), "[")
-			if (name == rest || p.Name == rest) && !isBlock(it) || it.Kind == rest {
-				from, to := it.Start, it.End
-				for from > 0 && s.now.text[from-1] != '\n' && strings.TrimSpace(s.now.text[from-1:from]) == "" {
-					from--
-				}
-				if end := strings.IndexByte(s.now.text[to:], '\n'); end > 0 &&
-					strings.HasPrefix(strings.TrimSpace(s.now.text[to:to+end]), "#") {
-					to += end // with its doc comment
-				}
-				fmt.Fprintln(w, strings.TrimSpace(s.now.text[from:to]))
-				found = true
-				break
-			}
-		}
-	}
-	if !found {
-		return fmt.Errorf("the model declares no %q%s", rest, diag.DidYouMean(rest, s.declared()))
-	}
-	return nil
-}
-
-func (s *Session) doSet(_ context.Context, w io.Writer, rest string) error {
-	if rest != "" {
-		return errors.New("set shows what was set; to set a param write k = 3")
-	}
-	if len(s.now.set)+len(s.now.settings) == 0 {
-		fmt.Fprintln(w, "nothing is set")
-	}
-	for _, a := range s.now.set {
-		fmt.Fprintf(w, "%s = %s\n", a.Name, list(a.Values))
-	}
-	for _, k := range s.now.settings {
-		fmt.Fprintf(w, "%s = %s\n", k.Key, k.Value)
-	}
-	return nil
-}
-
 func (s *Session) doReset(ctx context.Context, w io.Writer, rest string) error {
 	if _, err := s.model(); err != nil {
 		return err
@@ -421,188 +320,6 @@ func (s *Session) doReset(ctx context.Context, w io.Writer, rest string) error {
 		return errors.New("nothing of that is set")
 	}
 	return s.moved(ctx, w, st, strings.TrimSpace("reset "+rest))
-}
-
-func (s *Session) doLoad(_ context.Context, w io.Writer, rest string) error {
-	if rest == "" {
-		return errors.New("load what? load <file.ode>")
-	}
-	path := strings.Trim(rest, `"`)
-	if err := s.Open(path); err != nil {
-		return err
-	}
-	s.Greet(w)
-	return nil
-}
-
-// Greet writes one line about what was opened.
-func (s *Session) Greet(w io.Writer) {
-	m := s.now.model
-	if m == nil {
-		return
-	}
-	i := m.Info()
-	title := i.Name
-	if i.Title != "" {
-		title += ": " + i.Title
-	}
-	s.Say(w, "%s", title)
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		noun string
-	}{
-		{i.States, "state"},
-		{i.Algs, "alg"},
-		{i.Params, "param"},
-		{i.Discretes, "discrete"},
-		{i.Events, "event"},
-		{i.Outputs, "output"},
-		{i.Objectives, "objective"},
-	} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s%s", c.n, c.noun, map[bool]string{true: "s"}[c.n > 1]))
-		}
-	}
-	s.Say(w, "%s", strings.Join(parts, ", "))
-	s.diagnose(w, m.Warnings())
-}
-
-// Changed reports whether the file of the model is newer than what the session read.
-func (s *Session) Changed() bool {
-	if s.path == "" {
-		return false
-	}
-	info, err := os.Stat(s.path)
-	if err != nil || info.ModTime().Equal(s.stamp) {
-		return false
-	}
-	text, err := input.File(s.path, s.cfg.Seen)
-	if err != nil {
-		return false
-	}
-	s.stamp = info.ModTime()
-	return string(text) != s.disk
-}
-
-// Refresh reads the model's file if it has changed since. If something was entered, it only says
-// so, because reading the file would lose that.
-func (s *Session) Refresh(w io.Writer) {
-	if !s.Changed() {
-		return
-	}
-	if s.now.text != s.disk && s.now.text != "" {
-		s.Say(w, "note: %s has changed; reload takes it and drops what was entered here", s.path)
-		return
-	}
-	s.Say(w, "%s has changed: reading it again", s.path)
-	s.Show(w, s.reread(w))
-}
-
-func (s *Session) reread(w io.Writer) error {
-	text, err := input.File(s.path, s.cfg.Seen)
-	if err != nil {
-		return &odes.FileError{Path: s.path, Err: err}
-	}
-	m, err := s.parse(string(text))
-	if err != nil {
-		return err
-	}
-	st := state{text: string(text), model: m, set: s.now.set, settings: s.now.settings}
-	if _, err := m.Symbols(st.set); err != nil {
-		st.set = nil
-		fmt.Fprintln(w, "what was set does not fit any more and is dropped")
-	}
-	s.move(st, "reload")
-	s.disk, s.draft = string(text), ""
-	if s.opened.model == nil {
-		s.opened = st
-	}
-	s.diagnose(w, m.Warnings())
-	return nil
-}
-
-func (s *Session) doReload(_ context.Context, w io.Writer, rest string) error {
-	if s.path == "" || rest != "" {
-		return errors.New("reload reads the model's file again, and this one has none; load <file.ode>")
-	}
-	if err := s.reread(w); err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "read "+s.path)
-	return nil
-}
-
-func (s *Session) doEdit(_ context.Context, w io.Writer, rest string) error {
-	if s.cfg.Edit == nil {
-		return errors.New("there is no editor: set VISUAL or EDITOR")
-	}
-	if rest != "" {
-		return errors.New("edit opens the model of the session; load another one with load <file.ode>")
-	}
-	dir, err := os.MkdirTemp("", "odes")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	name := "session.ode"
-	if s.path != "" {
-		name = filepath.Base(s.path)
-	}
-	path := filepath.Join(dir, name)
-	text := s.now.text
-	if s.draft != "" {
-		text = s.draft
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return err
-	}
-	if err := s.cfg.Edit(path); err != nil {
-		return err
-	}
-	after, err := input.File(path, s.cfg.Seen)
-	if err != nil {
-		return err
-	}
-	if string(after) == s.now.text {
-		s.draft = ""
-		fmt.Fprintln(w, "nothing changed")
-		return nil
-	}
-	s.draft = string(after)
-	if err := s.accept(w, string(after), "", nil, "edited"); err != nil {
-		s.Show(w, err)
-		return errors.New("the edited text is kept: edit goes on with it")
-	}
-	s.draft = ""
-	return nil
-}
-
-func (s *Session) doUndo(_ context.Context, w io.Writer, rest string) error {
-	if rest != "" {
-		return errors.New("undo takes nothing; it goes one step back")
-	}
-	if len(s.past) == 0 {
-		return errors.New("there is nothing to undo")
-	}
-	did := s.now.did
-	s.future = append(s.future, s.now)
-	s.now, s.past = s.past[len(s.past)-1], s.past[:len(s.past)-1]
-	fmt.Fprintln(w, "undone: "+did)
-	return nil
-}
-
-func (s *Session) doRedo(_ context.Context, w io.Writer, rest string) error {
-	if rest != "" {
-		return errors.New("redo takes nothing; it goes one step forward")
-	}
-	if len(s.future) == 0 {
-		return errors.New("there is nothing to redo")
-	}
-	s.past = append(s.past, s.now)
-	s.now, s.future = s.future[len(s.future)-1], s.future[:len(s.future)-1]
-	fmt.Fprintln(w, "done again: "+s.now.did)
-	return nil
 }
 
 func (s *Session) doHistory(_ context.Context, w io.Writer, _ string) error {
@@ -656,13 +373,6 @@ func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
 	show("gradient ", adjoint)
 	fmt.Fprintf(w, "%d steps\n", steps)
 	return nil
-}
-
-func (s *Session) doEmit(_ context.Context, w io.Writer, rest string) error {
-	if rest == "" {
-		rest = "model"
-	}
-	return compile.Emit(w, rest, s.name(), s.now.text, s.files().Files)
 }
 
 func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {

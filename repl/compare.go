@@ -143,8 +143,8 @@ func settingKey(target string) (string, bool) {
 }
 
 // overlay draws expressions over time for all variants, with a panel for each expression.
-func (s *Session) overlay(ctx context.Context, list []variant, expressions []string, fine bool) (plot.Picture, error) {
-	points := 2 * s.width()
+func (pl *plotter) overlay(ctx context.Context, list []variant, expressions []string, fine bool) (plot.Picture, error) {
+	points := 2 * pl.width()
 	if fine {
 		points = PointsInFiles
 	}
@@ -155,7 +155,7 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 		}
 		var l *plot.Lines
 		for _, v := range list {
-			c, err := s.as(v, func() (*curves, error) { return s.curve(ctx, e, points) })
+			c, err := pl.as(v, func() (*curves, error) { return pl.curve(ctx, e, points) })
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", v.name, err)
 			}
@@ -165,7 +165,7 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 			if l == nil {
 				i := v.model.Info()
 				l = &plot.Lines{
-					Title: s.unchangedTitle(e, c), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+					Title: pl.unchangedTitle(e, c), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
 					Y: plot.Axis{Label: e, Unit: c.Unit},
 				}
 			}
@@ -186,10 +186,10 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 }
 
 // as calls f as if v were the model of the session.
-func (s *Session) as(v variant, f func() (*curves, error)) (*curves, error) {
-	now, path := s.now, s.path
-	defer func() { s.now, s.path = now, path }()
-	s.now, s.path = v.state, v.path
+func (pl *plotter) as(v variant, f func() (*curves, error)) (*curves, error) {
+	now, path := pl.now, pl.path
+	defer func() { pl.now, pl.path = now, path }()
+	pl.now, pl.path = v.state, v.path
 	return f()
 }
 

@@ -128,8 +128,8 @@ func (s *Session) fits(before string) (words []string, ok bool) {
 }
 
 // named lists the names of some kinds that the text of the model declares.
-func (s *Session) named(kinds []string) (names []string) {
-	items, _ := parser.Outline(s.name(), s.now.text)
+func (ws *workspace) named(kinds []string) (names []string) {
+	items, _ := parser.Outline(ws.name(), ws.now.text)
 	for _, it := range items {
 		for _, p := range it.Parts {
 			if name, _, _ := strings.Cut(p.Name, "["); slices.Contains(kinds, it.Kind) {

@@ -58,7 +58,7 @@ func (c *curves) observed(output string) (list []odes.Observation) {
 type widths map[string]*odes.Model
 
 // surround adds to a curve the interval in which most of its data lie, where that follows from the model alone.
-func (s *Session) surround(ctx context.Context, c *curves, output, run string, kept widths) error {
+func (iq *inquiry) surround(ctx context.Context, c *curves, output, run string, kept widths) error {
 	list := c.observed(output)
 	if len(list) != 1 || list[0].Widths != nil || c.size() > 1 {
 		return nil
@@ -69,7 +69,7 @@ func (s *Session) surround(ctx context.Context, c *curves, output, run string, k
 		m, ok := kept[o.Width]
 		if !ok {
 			var err error
-			if m, err = s.asOutput(o.Width); hasCode(err, odes.CodeMemory) {
+			if m, err = iq.asOutput(o.Width); hasCode(err, odes.CodeMemory) {
 				return err
 			}
 			kept[o.Width] = m
@@ -80,7 +80,7 @@ func (s *Session) surround(ctx context.Context, c *curves, output, run string, k
 		if run != "" {
 			m = m.Experiment(run)
 		}
-		opts := unchecked(s.options())
+		opts := unchecked(iq.options())
 		opts.Times = slices.Compact(slices.Clone(c.T))
 		sol, err := m.Solve(ctx, opts)
 		if err != nil {

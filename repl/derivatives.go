@@ -43,20 +43,20 @@ func derivative(text string) (of, by string, ok bool) {
 
 // derivatives draws what an objective depends on, or the sensitivity of something that changes in
 // time.
-func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string, points int) (plot.Picture, error) {
-	if e, text := s.course(m, of); text != "" && by != "" {
-		if p, err := s.overTime(ctx, of, e, text, by, points); err == nil || odes.Interrupted(err) {
+func (pl *plotter) derivatives(ctx context.Context, m *odes.Model, of, by string, points int) (plot.Picture, error) {
+	if e, text := pl.course(m, of); text != "" && by != "" {
+		if p, err := pl.overTime(ctx, of, e, text, by, points); err == nil || odes.Interrupted(err) {
 			return p, err
 		} // by an array, for example, which is drawn below
 	}
-	goals, names, err := s.goals(m, []string{of})
+	goals, names, err := pl.goals(m, []string{of})
 	if err != nil {
 		if !hasCode(err, codeTrajectory) {
 			return nil, err
 		}
-		return s.overTimeEverywhere(ctx, m, of, by, points)
+		return pl.overTimeEverywhere(ctx, m, of, by, points)
 	}
-	opts := s.options()
+	opts := pl.options()
 	opts.Of = names
 	if by != "" {
 		opts.Wrt = split(by)
@@ -65,7 +65,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 	if err != nil {
 		return nil, err
 	}
-	s.heed(res, of)
+	pl.heed(res, of)
 	if by != "" && len(res.Variables) == 1 {
 		unit := goals.DerivativeUnit(res.Values[0].Name, res.Variables[0])
 		rename(res.Values, of)
@@ -77,7 +77,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 		if i == mostGoals {
 			break
 		}
-		b, err := s.tornado(ctx, m, res, i)
+		b, err := pl.tornado(ctx, m, res, i)
 		if err != nil {
 			return nil, err
 		}
@@ -153,19 +153,19 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 const mostBars = 20
 
 // Influences draws what objective i of a result depends on.
-func (s *Session) Influences(ctx context.Context, res *odes.Sensitivities, i int) (plot.Picture, error) {
-	m, err := s.model()
+func (pl *plotter) Influences(ctx context.Context, res *odes.Sensitivities, i int) (plot.Picture, error) {
+	m, err := pl.model()
 	if err != nil {
 		return nil, err
 	}
-	return s.tornado(ctx, m, res, i)
+	return pl.tornado(ctx, m, res, i)
 }
 
 // tornado draws what objective i depends on, the most influential first. A bar shows by how many
 // percent the objective changes when a value changes by one percent. Where percents are not
 // defined, it shows the derivative.
-func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitivities, i int) (*plot.Bars, error) {
-	values, err := s.valuesOf(ctx, m, res.Variables)
+func (pl *plotter) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitivities, i int) (*plot.Bars, error) {
+	values, err := pl.valuesOf(ctx, m, res.Variables)
 	if err != nil {
 		return nil, err
 	}
@@ -236,8 +236,8 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 }
 
 // valuesOf returns the values of the params and initial values that gradients are taken by.
-func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Variable) (map[string][]float64, error) {
-	symbols, err := m.Symbols(s.now.set)
+func (iq *inquiry) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Variable) (map[string][]float64, error) {
+	symbols, err := m.Symbols(iq.now.set)
 	if err != nil {
 		return nil, err
 	}
@@ -252,11 +252,11 @@ func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Varia
 			continue
 		}
 		q := &question{text: "initial(`" + v.Name + "`)", entry: v.String()}
-		ask, err := s.ask(q, "objective "+asked+" = ", "")
+		ask, err := iq.ask(q, "objective "+asked+" = ", "")
 		if err != nil {
 			return nil, err
 		}
-		opts := unchecked(s.options())
+		opts := unchecked(iq.options())
 		opts.Of = []string{asked}
 		sol, err := ask.Solve(ctx, opts)
 		if err != nil {
@@ -271,17 +271,17 @@ func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Varia
 
 // course says how an objective of the form final(e) or integral(e) evolves in time. It returns e,
 // and a pattern of the objective at a time.
-func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
+func (pl *plotter) course(m *odes.Model, name string) (e, pattern string) {
 	name = unquoted(name)
-	if !s.isObjective(m, name) {
+	if !pl.isObjective(m, name) {
 		return "", ""
 	}
-	items, _ := parser.Outline(s.name(), s.now.text)
+	items, _ := parser.Outline(pl.name(), pl.now.text)
 	for _, it := range items {
 		if it.Kind != "objective" || len(it.Parts) == 0 || unquoted(it.Parts[0].Name) != name {
 			continue
 		}
-		value := s.now.text[it.Parts[0].ValueStart:it.Parts[0].ValueEnd]
+		value := pl.now.text[it.Parts[0].ValueStart:it.Parts[0].ValueEnd]
 		tokens := parser.TokensOf(value)
 		if len(tokens) < 3 || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
 			return "", ""
@@ -332,8 +332,8 @@ func besideEvents(times []float64, events []odes.EventRecord) []float64 {
 
 // overTime draws how the sensitivity of e changes in time. The pattern makes an objective of a time
 // and e, and name is the name of the result.
-func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, points int) (plot.Picture, error) {
-	list, err := s.sensitivities(ctx, name, e, pattern, by, points)
+func (pl *plotter) overTime(ctx context.Context, name, e, pattern, by string, points int) (plot.Picture, error) {
+	list, err := pl.sensitivities(ctx, name, e, pattern, by, points)
 	if err != nil {
 		return nil, err
 	}
@@ -341,10 +341,10 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, poi
 }
 
 // overTimeEverywhere draws the same in all runs that a picture shows.
-func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture,
+func (pl *plotter) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture,
 	error,
 ) {
-	names, lists, err := s.sensitivitiesEverywhere(ctx, m, e, by, points)
+	names, lists, err := pl.sensitivitiesEverywhere(ctx, m, e, by, points)
 	if err != nil {
 		return nil, err
 	}
@@ -353,22 +353,22 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 
 // sensitivitiesEverywhere returns how the sensitivity of e changes in time, in all runs that a picture shows. It leaves
 // out those for which the picture has no room: each asks for a model of its own.
-func (s *Session) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (
+func (pl *plotter) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (
 	names []string, lists [][]*curves, err error,
 ) {
-	names, _ = s.runs(m)
+	names, _ = pl.runs(m)
 	of := len(names)
 	names = names[:min(of, mostLines)]
 	lists = make([][]*curves, len(names))
 	for k, name := range names {
 		if name == "" {
 			name = unchanged
-			if s.scope.experiment != "" {
-				name = s.scope.experiment
+			if pl.scope.experiment != "" {
+				name = pl.scope.experiment
 			}
 		}
-		err := s.inside(name, func() (err error) {
-			lists[k], err = s.sensitivities(ctx, e, e, "sum_at([%s], %s)", by, points)
+		err := pl.inside(name, func() (err error) {
+			lists[k], err = pl.sensitivities(ctx, e, e, "sum_at([%s], %s)", by, points)
 			for _, c := range lists[k] {
 				c.Of = of
 			}
@@ -382,8 +382,8 @@ func (s *Session) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e,
 }
 
 // sensitivities returns the sensitivities of e over time. There is at least one.
-func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string, points int) ([]*curves, error) {
-	c, err := s.curve(ctx, e, 2)
+func (pl *plotter) sensitivities(ctx context.Context, name, e, pattern, by string, points int) ([]*curves, error) {
+	c, err := pl.curve(ctx, e, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -410,11 +410,11 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 		q.add(e, 0, len(e))
 		q.text += after + "\n"
 	}
-	ask, err := s.ask(q, "", "")
+	ask, err := pl.ask(q, "", "")
 	if err != nil {
 		return nil, err
 	}
-	opts := s.options()
+	opts := pl.options()
 	opts.Of = names
 	if by != "" {
 		opts.Wrt = split(by)
@@ -423,7 +423,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.valuesOf(ctx, m, res.Variables)
+	values, err := pl.valuesOf(ctx, m, res.Variables)
 	if err != nil {
 		return nil, err
 	}
@@ -462,7 +462,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 			}
 			if moves || by != "" {
 				list = append(list, d)
-				s.heedCurve(res, d.Name, v, k)
+				pl.heedCurve(res, d.Name, v, k)
 			}
 		}
 	}

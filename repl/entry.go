@@ -57,9 +57,9 @@ func apply(text, entry string, list []splice) (string, []piece) {
 }
 
 // remap moves the places of diagnostics from the text that an entry became a part of to the entry.
-func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []piece) []diag.Diagnostic {
+func (ws *workspace) remap(list []diag.Diagnostic, entry *source.File, pieces []piece) []diag.Diagnostic {
 	move := func(at source.Span) source.Span {
-		if at.IsZero() || at.File.Name() != s.name() {
+		if at.IsZero() || at.File.Name() != ws.name() {
 			return at
 		}
 		for i, p := range pieces {
@@ -108,25 +108,25 @@ func isBlock(it parser.Item) bool {
 }
 
 // enter adds items to the model's text. A declaration replaces the one of the same name.
-func (s *Session) enter(w io.Writer, input string) error {
+func (ws *workspace) enter(w io.Writer, input string) error {
 	items, err := parser.Outline(Entry, input)
 	if err != nil {
 		return err
 	}
-	text, pieces, did, err := s.merge(input, items)
+	text, pieces, did, err := ws.merge(input, items)
 	if err != nil {
 		return err
 	}
-	return s.accept(w, text, input, pieces, did)
+	return ws.accept(w, text, input, pieces, did)
 }
 
 // merge puts items into the text of the model.
-func (s *Session) merge(input string, items []parser.Item) (string, []piece, string, error) {
-	old, err := parser.Outline(s.name(), s.now.text)
+func (ws *workspace) merge(input string, items []parser.Item) (string, []piece, string, error) {
+	old, err := parser.Outline(ws.name(), ws.now.text)
 	if err != nil {
 		return "", nil, "", err
 	}
-	b := blend{text: s.now.text, old: old, gone: map[[2]int]bool{}, homes: map[int][]splice{}}
+	b := blend{text: ws.now.text, old: old, gone: map[[2]int]bool{}, homes: map[int][]splice{}}
 	var did []string
 	last := 0 // the end of the item before
 	for _, it := range items {
@@ -144,17 +144,17 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 		}
 		did = append(did, what+": added")
 		gap := "\n"
-		if s.now.text == "" || strings.HasSuffix(s.now.text, "\n") {
+		if ws.now.text == "" || strings.HasSuffix(ws.now.text, "\n") {
 			gap = ""
 		}
 		from, to := withComments(input, last, it)
 		last = to
 		b.list = append(b.list, splice{
-			start: len(s.now.text), end: len(s.now.text), before: gap, from: from, to: to,
+			start: len(ws.now.text), end: len(ws.now.text), before: gap, from: from, to: to,
 			after: "\n",
 		})
 	}
-	text, pieces := apply(s.now.text, input, b.splices())
+	text, pieces := apply(ws.now.text, input, b.splices())
 	return text, pieces, strings.Join(did, "; "), nil
 }
 
@@ -310,8 +310,8 @@ const (
 )
 
 // draftable reports whether the errors only say that something has not been entered yet.
-func (s *Session) draftable(list []diag.Diagnostic) bool {
-	building := s.now.model == nil
+func (ws *workspace) draftable(list []diag.Diagnostic) bool {
+	building := ws.now.model == nil
 	for _, d := range list {
 		if d.Level != diag.Error {
 			continue
@@ -331,22 +331,22 @@ func (s *Session) draftable(list []diag.Diagnostic) bool {
 
 // accept checks a new text and makes it the model's. If it is wrong, it reports the errors at their
 // places in the entry.
-func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did string) error {
-	st := s.now
+func (ws *workspace) accept(w io.Writer, text, entry string, pieces []piece, did string) error {
+	st := ws.now
 	st.text, st.model, st.missing = text, nil, nil
-	m, err := s.parse(text)
+	m, err := ws.parse(text)
 	file := source.NewFile(Entry, entry)
 	if err != nil {
 		list := diag.Of(err)
 		if list == nil {
 			return err
 		}
-		if !s.draftable(list) {
-			return &diag.ListError{Diagnostics: s.remap(list, file, pieces)}
+		if !ws.draftable(list) {
+			return &diag.ListError{Diagnostics: ws.remap(list, file, pieces)}
 		}
 		st.missing = list
-		s.move(st, did)
-		s.Say(w, "%s\nnot complete yet: %s", did, list[0].Message)
+		ws.move(st, did)
+		ws.Say(w, "%s\nnot complete yet: %s", did, list[0].Message)
 		return nil
 	}
 	if len(st.set) > 0 {
@@ -357,30 +357,30 @@ func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did st
 	}
 	st.model = m
 	before := map[string]bool{}
-	if s.now.model != nil {
-		for _, d := range s.now.model.Warnings() {
+	if ws.now.model != nil {
+		for _, d := range ws.now.model.Warnings() {
 			before[string(d.Code)+d.Message] = true
 		}
 	}
-	s.move(st, did)
-	s.Say(w, "%s", did)
+	ws.move(st, did)
+	ws.Say(w, "%s", did)
 	var fresh []diag.Diagnostic
 	for _, d := range m.Warnings() {
 		if !before[string(d.Code)+d.Message] {
 			fresh = append(fresh, d)
 		}
 	}
-	s.diagnose(w, s.remap(fresh, file, pieces))
+	ws.diagnose(w, ws.remap(fresh, file, pieces))
 	return nil
 }
 
 // remove deletes the declaration of a name.
-func (s *Session) remove(w io.Writer, name string) error {
-	old, err := parser.Outline(s.name(), s.now.text)
+func (ws *workspace) remove(w io.Writer, name string) error {
+	old, err := parser.Outline(ws.name(), ws.now.text)
 	if err != nil {
 		return err
 	}
-	b := blend{text: s.now.text, old: old, gone: map[[2]int]bool{}}
+	b := blend{text: ws.now.text, old: old, gone: map[[2]int]bool{}}
 	for i, o := range old {
 		for k, q := range o.Parts {
 			if !isBlock(o) && strings.Join(strings.Fields(q.Name), "") == strings.Join(strings.Fields(name), "") {
@@ -389,15 +389,15 @@ func (s *Session) remove(w io.Writer, name string) error {
 		}
 	}
 	if len(b.gone) == 0 {
-		return fmt.Errorf("the model declares no %q%s", name, diag.DidYouMean(name, s.declared()))
+		return fmt.Errorf("the model declares no %q%s", name, diag.DidYouMean(name, ws.declared()))
 	}
-	text, _ := apply(s.now.text, "", b.splices())
-	return s.accept(w, text, "", nil, name+": removed")
+	text, _ := apply(ws.now.text, "", b.splices())
+	return ws.accept(w, text, "", nil, name+": removed")
 }
 
 // declared lists the names that the text declares.
-func (s *Session) declared() []string {
-	items, _ := parser.Outline(s.name(), s.now.text)
+func (ws *workspace) declared() []string {
+	items, _ := parser.Outline(ws.name(), ws.now.text)
 	var names []string
 	for _, it := range items {
 		if isBlock(it) || it.Kind == "model" {

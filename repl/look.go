@@ -126,7 +126,7 @@ func completeOption(line string) (words []string, replaced int, ok bool) {
 }
 
 // listOptions writes the options of commands that draw.
-func (s *Session) listOptions(w io.Writer) {
+func (d *display) listOptions(w io.Writer) {
 	var rows [][2]string
 	width := 0
 	for _, o := range plot.Options() {
@@ -136,10 +136,10 @@ func (s *Session) listOptions(w io.Writer) {
 	}
 	for _, r := range rows {
 		head, indent := "  "+screen.Pad(r[0], width)+"  ", strings.Repeat(" ", width+4)
-		if s.width() < 2*width+30 {
+		if d.width() < 2*width+30 {
 			head, indent = "  "+r[0]+"\n    ", "    "
 		}
-		text := screen.Fold(r[1], max(12, s.width()-len(indent)-1), "")
+		text := screen.Fold(r[1], max(12, d.width()-len(indent)-1), "")
 		fmt.Fprintln(w, head+strings.ReplaceAll(text, "\n", "\n"+indent))
 	}
 }

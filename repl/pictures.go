@@ -28,28 +28,31 @@ func cutOutput(text string) (rest, path string) {
 }
 
 // deliver shows a picture, or writes it to a file.
-func (s *Session) deliver(w io.Writer, p plot.Picture, l look) error {
+func (d *display) deliver(w io.Writer, p plot.Picture, l look) error {
 	if err := l.view.Suits(p); err != nil {
 		return err
 	}
 	p = l.view.Of(p)
 	path := l.path
 	if path == "" {
-		return plot.Text(w, p, l.view.Terminal(s.screen()))
+		return plot.Text(w, p, l.view.Terminal(d.screen()))
 	}
 	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	var lost []rune
-	if err := output.Write(path, s.cfg.Seen, func(w io.Writer) error {
-		return plot.Write(w, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost, Size: l.view.Size})
+	if err := output.Write(path, d.cfg.Seen, func(w io.Writer) error {
+		return plot.Write(w, format, p, plot.Page{Dark: d.cfg.Dark, Lost: &lost, Size: l.view.Size})
 	}); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "wrote "+path)
 	if note := plot.LostNote(format, lost); note != "" {
-		s.Say(w, "note: %s", note)
+		d.Say(w, "note: %s", note)
 	}
 	return nil
 }
+
+// plotter draws pictures of what the model answers.
+type plotter struct{ inquiry }
 
 // PointsInFiles is the number of points that make a curve smooth in a file.
 const PointsInFiles = 600
@@ -75,14 +78,14 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 // v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)`, `adjoint(J)`, `steps` or `time`, or all outputs for "". For
 // a model with experiments, what changes in time is drawn in all of them, or in those behind `in`.
 // Curves have at least points points.
-func (s *Session) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
-	_, done := s.tell()
+func (pl *plotter) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
+	_, done := pl.tell()
 	defer done()
-	s.doubts = doubts{}
-	err = s.within(what, func(what string) (err error) {
-		if p, err = s.picture(ctx, what, points); err == nil {
-			entitle(p, s.scope.title())
-			if s.doubts.lost {
+	pl.doubts = doubts{}
+	err = pl.within(what, func(what string) (err error) {
+		if p, err = pl.picture(ctx, what, points); err == nil {
+			entitle(p, pl.scope.title())
+			if pl.doubts.lost {
 				entitle(p, ", not to be trusted")
 			}
 		}
@@ -110,34 +113,34 @@ func entitle(p plot.Picture, more string) {
 	*title += more
 }
 
-func (s *Session) picture(ctx context.Context, what string, points int) (plot.Picture, error) {
-	m, err := s.model()
+func (pl *plotter) picture(ctx context.Context, what string, points int) (plot.Picture, error) {
+	m, err := pl.model()
 	if err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(what) == "" {
-		return s.outputs(ctx, m, points)
+		return pl.outputs(ctx, m, points)
 	}
-	if of, by, ok := derivative(what); ok && !s.moving(m)["d"] {
-		return s.derivatives(ctx, m, of, by, points)
+	if of, by, ok := derivative(what); ok && !pl.moving(m)["d"] {
+		return pl.derivatives(ctx, m, of, by, points)
 	}
-	if goal, states, ok := adjointOf(what); ok && !s.moving(m)["adjoint"] {
-		return s.adjoint(ctx, m, goal, states)
+	if goal, states, ok := adjointOf(what); ok && !pl.moving(m)["adjoint"] {
+		return pl.adjoint(ctx, m, goal, states)
 	}
 	if what == "time" {
-		return s.durations(ctx, m)
+		return pl.durations(ctx, m)
 	}
-	if what == "steps" && !s.moving(m)["steps"] {
-		return s.steps(ctx, m)
+	if what == "steps" && !pl.moving(m)["steps"] {
+		return pl.steps(ctx, m)
 	}
 	if y, word, x := cutWord(what, "against"); word != "" {
-		return s.phase(ctx, y, x, points)
+		return pl.phase(ctx, y, x, points)
 	}
 	if y, word, x := cutWord(what, "vs", "versus"); word != "" {
 		return nil, fmt.Errorf("write plot %s against %s; plot %[1]s draws it over time", y, x)
 	}
-	what, joined := s.derivativesTogether(m, what)
-	d := &drawing{Session: s, of: m, points: points}
+	what, joined := pl.derivativesTogether(m, what)
+	d := &drawing{plotter: pl, of: m, points: points}
 	for _, e := range split(what) {
 		if err := d.add(ctx, e); err != nil {
 			return nil, err
@@ -148,7 +151,7 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 
 // drawing is a picture that is drawn of one expression after the other.
 type drawing struct {
-	*Session
+	*plotter
 	of     *odes.Model
 	points int
 	list   []*curves // of a single run: similar curves share a panel
@@ -213,10 +216,10 @@ func (d *drawing) end(joined bool) plot.Picture {
 }
 
 // derivativesTogether returns the list within [d(x)/d(a), d(y)/d(a)], whose curves share a pair of axes.
-func (s *Session) derivativesTogether(m *odes.Model, what string) (list string, ok bool) {
+func (pl *plotter) derivativesTogether(m *odes.Model, what string) (list string, ok bool) {
 	inner, opened := strings.CutPrefix(strings.TrimSpace(what), "[")
 	inner, closed := strings.CutSuffix(inner, "]")
-	if !opened || !closed || s.moving(m)["d"] {
+	if !opened || !closed || pl.moving(m)["d"] {
 		return what, false
 	}
 	for _, e := range split(inner) {
@@ -232,22 +235,12 @@ func alike(list []*curves) bool {
 	return !slices.ContainsFunc(list, func(c *curves) bool { return c.Unit != list[0].Unit || c.size() > 1 })
 }
 
-// isNumber reports whether an expression is a functional of a run.
-func (s *Session) isNumber(e string) bool {
-	q, err := s.pose(e)
-	if err != nil {
-		return false
-	}
-	_, err = s.ask(q, "objective "+asked+" = ", "")
-	return err == nil
-}
-
 // outputs draws all outputs of a model, from one run or from the run of every experiment.
-func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
-	names, models := s.runs(m)
+func (pl *plotter) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
+	names, models := pl.runs(m)
 	lists, widths := make([][]*curves, len(names)), widths{}
 	for k, x := range models {
-		sol, err := s.dense(ctx, x, points)
+		sol, err := pl.dense(ctx, x, points)
 		if err != nil {
 			return nil, inExperiment(names[k], err)
 		}
@@ -255,8 +248,8 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 			o.Unit = known(o.Unit)
 			c := &curves{Series: o, T: sol.T, Events: sol.Events, model: x}
 			c.measure(o.Name)
-			s.heedOutput(sol, o)
-			if err := s.surround(ctx, c, o.Name, names[k], widths); err != nil {
+			pl.heedOutput(sol, o)
+			if err := pl.surround(ctx, c, o.Name, names[k], widths); err != nil {
 				return nil, inExperiment(names[k], err)
 			}
 			lists[k] = append(lists[k], c)
@@ -270,7 +263,7 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 		if len(o.Outputs) > 0 {
 			continue
 		}
-		runs, its, err := s.everywhere(ctx, o.Name, points)
+		runs, its, err := pl.everywhere(ctx, o.Name, points)
 		switch {
 		case err != nil:
 			return nil, err
@@ -412,15 +405,15 @@ func heatOf(i odes.Info, c *curves) plot.Picture {
 }
 
 // phase draws one expression against another.
-func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Picture, error) {
+func (pl *plotter) phase(ctx context.Context, y, x string, points int) (plot.Picture, error) {
 	if x == "" || y == "" {
 		return nil, errors.New("write: plot y against x")
 	}
-	runs, ys, err := s.everywhere(ctx, y, 2*points)
+	runs, ys, err := pl.everywhere(ctx, y, 2*points)
 	if err != nil {
 		return nil, err
 	}
-	others, xs, err := s.everywhere(ctx, x, 2*points)
+	others, xs, err := pl.everywhere(ctx, x, 2*points)
 	if err != nil {
 		return nil, err
 	}
@@ -465,8 +458,8 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 		p.Curves = append(p.Curves, start)
 	}
 	if len(runs) == 1 && runs[0] == "" {
-		if m, err := s.model(); err == nil {
-			addField(m, s.now.set, p, strings.TrimSpace(x), strings.TrimSpace(y))
+		if m, err := pl.model(); err == nil {
+			addField(m, pl.now.set, p, strings.TrimSpace(x), strings.TrimSpace(y))
 		}
 	}
 	return p, nil
@@ -499,13 +492,13 @@ func stepSizes(sol *odes.Solution, m *odes.Model) []*curves {
 }
 
 // steps draws the lengths of the steps that runs took.
-func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
+func (pl *plotter) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
 	i := m.Info()
-	names, models := s.runs(m)
+	names, models := pl.runs(m)
 	var list []*curves
 	title := ""
 	for k, x := range models {
-		sol, err := x.Solve(ctx, unchecked(s.options()))
+		sol, err := x.Solve(ctx, unchecked(pl.options()))
 		if err != nil {
 			return nil, inExperiment(names[k], err)
 		}

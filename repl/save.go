@@ -19,29 +19,29 @@ import (
 	"odes.dev/odes/parser"
 )
 
-func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
+func (ws *workspace) doSave(_ context.Context, w io.Writer, rest string) error {
 	path := strings.Trim(rest, `"`)
 	if path == "" {
-		path = s.path
+		path = ws.path
 	}
 	if path == "" {
 		return errors.New("save where? save <file.ode>")
 	}
-	if strings.TrimSpace(s.now.text) == "" {
+	if strings.TrimSpace(ws.now.text) == "" {
 		return errors.New("there is nothing to save")
 	}
-	if path == s.path {
-		if onDisk, err := input.File(path, s.cfg.Seen); err == nil && string(onDisk) != s.disk && !s.replaces(path) {
+	if path == ws.path {
+		if onDisk, err := input.File(path, ws.cfg.Seen); err == nil && string(onDisk) != ws.disk && !ws.replaces(path) {
 			return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
 		}
-	} else if info, err := os.Stat(path); err == nil && !s.replaces(path) {
+	} else if info, err := os.Stat(path); err == nil && !ws.replaces(path) {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no file; save under another name", path)
 		}
 		return fmt.Errorf("%s exists; remove it first, or save under another name", path)
 	}
-	text, done, left := s.fixed()
-	text, written, unwritten := s.withSettings(text)
+	text, done, left := ws.fixed()
+	text, written, unwritten := ws.withSettings(text)
 	done = append(done, written...)
 	if err := output.Write(path, nil, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -49,51 +49,51 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	}); err != nil {
 		return err
 	}
-	st := s.now
+	st := ws.now
 	st.text, st.set, st.settings = text, left, unwritten
-	s.path, s.disk = path, text
-	if m, err := s.parse(text); err == nil {
+	ws.path, ws.disk = path, text
+	if m, err := ws.parse(text); err == nil {
 		st.model = m
 	}
 	if info, err := os.Stat(path); err == nil {
-		s.stamp = info.ModTime()
+		ws.stamp = info.ModTime()
 	}
 	if len(done) > 0 {
-		s.move(st, "save")
+		ws.move(st, "save")
 	}
-	s.now.text, s.now.set, s.now.settings, s.now.model = st.text, st.set, st.settings, st.model
-	s.opened = s.now
+	ws.now.text, ws.now.set, ws.now.settings, ws.now.model = st.text, st.set, st.settings, st.model
+	ws.opened = ws.now
 	said := "wrote " + path
 	if len(done) > 0 {
 		said += ", with " + strings.Join(done, ", ")
 	}
-	s.Say(w, "%s", said)
+	ws.Say(w, "%s", said)
 	for _, a := range left {
 		fmt.Fprintf(w, "not in the file: %s = %s (add --set '%s=%s')\n", a.Name, list(a.Values), a.Name, list(a.Values))
 	}
-	for _, k := range s.now.settings {
+	for _, k := range ws.now.settings {
 		fmt.Fprintf(w, "not in the file: %s = %s (add --%s=%s)\n", k.Key, k.Value, k.Key, k.Value)
 	}
 	return nil
 }
 
 // replaces asks whether a file may be replaced. Without someone to ask, it may not.
-func (s *Session) replaces(path string) bool {
-	return s.confirm != nil && s.confirm(fmt.Sprintf("%s has another text. Replace it?", path))
+func (ws *workspace) replaces(path string) bool {
+	return ws.confirm != nil && ws.confirm(fmt.Sprintf("%s has another text. Replace it?", path))
 }
 
 // withSettings writes changed settings into the blocks of a text. It leaves those of several blocks of a kind, since
 // a name says there which is used.
-func (s *Session) withSettings(text string) (_ string, done []string, left []odes.Setting) {
-	now := s.now
-	defer func() { s.now = now }()
-	s.now.text = text
+func (ws *workspace) withSettings(text string) (_ string, done []string, left []odes.Setting) {
+	now := ws.now
+	defer func() { ws.now = now }()
+	ws.now.text = text
 	for i, k := range now.settings {
 		if slices.ContainsFunc(now.settings[i+1:], func(o odes.Setting) bool { return o.Key == k.Key }) {
 			continue // the last one holds
 		}
 		word, key, _ := strings.Cut(k.Key, ".")
-		old, err := parser.Outline(s.name(), s.now.text)
+		old, err := parser.Outline(ws.name(), ws.now.text)
 		var kinds []string
 		for _, it := range old {
 			if first, _, _ := strings.Cut(it.Kind, " "); first == word {
@@ -109,27 +109,27 @@ func (s *Session) withSettings(text string) (_ string, done []string, left []ode
 			left = append(left, k)
 			continue
 		}
-		next, _, _, err := s.merge(entry, items)
+		next, _, _, err := ws.merge(entry, items)
 		if err == nil {
-			_, err = s.parse(next)
+			_, err = ws.parse(next)
 		}
 		if err != nil {
 			left = append(left, k)
 			continue
 		}
-		s.now.text = next
+		ws.now.text = next
 		done = append(done, k.Key+" = "+k.Value)
 	}
-	return s.now.text, done, left
+	return ws.now.text, done, left
 }
 
 // fixed writes what was set into the declarations. It leaves what has no place there: elements,
 // arrays, and names that the command line gave in backquotes.
-func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
-	text = s.now.text
+func (ws *workspace) fixed() (text string, done []string, left []odes.Assignment) {
+	text = ws.now.text
 	last := map[string]odes.Assignment{}
 	var order []string
-	for _, a := range s.now.set {
+	for _, a := range ws.now.set {
 		if _, ok := last[a.Name]; !ok {
 			order = append(order, a.Name)
 		}
@@ -137,7 +137,7 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 	}
 	for _, name := range order {
 		a := last[name]
-		next, ok := s.withValue(text, a)
+		next, ok := ws.withValue(text, a)
 		if !ok {
 			left = append(left, a)
 			continue
@@ -149,17 +149,17 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 }
 
 // withValue puts a number into the declaration of a param or an initial value.
-func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
+func (ws *workspace) withValue(text string, a odes.Assignment) (string, bool) {
 	t, _ := target.Parse(a.Name)
 	plain := t.Subscripts == "" && t.String() == a.Name // neither an element nor in backquotes
-	if !plain || s.now.model == nil {
+	if !plain || ws.now.model == nil {
 		return text, false
 	}
 	name, kind := t.Name, "param"
 	if t.Initial {
 		kind = "state"
 	}
-	symbols, err := s.now.model.Symbols(nil)
+	symbols, err := ws.now.model.Symbols(nil)
 	if err != nil {
 		return text, false
 	}
@@ -172,7 +172,7 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 			value += " [" + x.Unit + "]"
 		}
 	}
-	items, _ := parser.Outline(s.name(), text)
+	items, _ := parser.Outline(ws.name(), text)
 	for _, it := range items {
 		for _, p := range it.Parts {
 			if it.Kind != kind && (it.Kind != "control" || t.Initial) || p.Name != name || p.ValueEnd == 0 {
@@ -184,7 +184,7 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 				}
 				next := text[:p.ValueStart] + v + text[p.ValueEnd:]
 				// A unit as it was written may be another one than that of the name, as in V : [L] = 500 [mL].
-				if m, err := s.parse(next); err == nil && (v == value || says(m, a)) {
+				if m, err := ws.parse(next); err == nil && (v == value || says(m, a)) {
 					return next, true
 				}
 			}

@@ -65,12 +65,12 @@ func cutScope(entry string) (rest string, names []string) {
 }
 
 // within calls f with the part of an entry before `in`, in the scope that the part behind it names.
-func (s *Session) within(entry string, f func(entry string) error) error {
+func (ws *workspace) within(entry string, f func(entry string) error) error {
 	rest, names := cutScope(entry)
 	if names == nil {
 		return f(entry)
 	}
-	m, err := s.model()
+	m, err := ws.model()
 	if err != nil {
 		return err
 	}
@@ -96,37 +96,37 @@ func (s *Session) within(entry string, f func(entry string) error) error {
 		if slices.Contains(names, unchanged) {
 			return fmt.Errorf("`in %s` stands alone", unchanged)
 		}
-		return s.narrowed(scope{only: names}, func() error { return f(rest) })
+		return ws.narrowed(scope{only: names}, func() error { return f(rest) })
 	}
-	return s.inside(names[0], func() error { return f(rest) })
+	return ws.inside(names[0], func() error { return f(rest) })
 }
 
 // inside calls f in one experiment, or, for "model", in the run without the changes of any.
-func (s *Session) inside(name string, f func() error) error {
+func (ws *workspace) inside(name string, f func() error) error {
 	if name == unchanged {
-		return s.narrowed(scope{unchanged: true}, f)
+		return ws.narrowed(scope{unchanged: true}, f)
 	}
-	return s.narrowed(scope{experiment: name}, f)
+	return ws.narrowed(scope{experiment: name}, f)
 }
 
 // narrowed calls f in a scope. Changes that f makes to the session's state are discarded.
-func (s *Session) narrowed(c scope, f func() error) error {
-	now, before := s.now, s.scope
-	defer func() { s.now, s.scope = now, before }()
-	s.scope = c
+func (ws *workspace) narrowed(c scope, f func() error) error {
+	now, before := ws.now, ws.scope
+	defer func() { ws.now, ws.scope = now, before }()
+	ws.scope = c
 	if c.experiment != "" {
-		m, err := s.parse(s.now.text)
+		m, err := ws.parse(ws.now.text)
 		if err != nil {
 			return err
 		}
-		s.now.model = m
+		ws.now.model = m
 	}
 	return f()
 }
 
 // one refuses several experiments where the results are those of one run.
-func (s *Session) one() error {
-	if len(s.scope.only) > 0 {
+func (ws *workspace) one() error {
+	if len(ws.scope.only) > 0 {
 		return errors.New("this is of one run: choose one experiment; plot x in low, high lays curves over one another")
 	}
 	return nil
@@ -134,12 +134,12 @@ func (s *Session) one() error {
 
 // runs returns those that a picture shows: every experiment under its name, or the model itself
 // under "".
-func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
+func (ws *workspace) runs(m *odes.Model) (names []string, models []*odes.Model) {
 	names = m.Experiments()
-	if s.scope.only != nil {
-		names = s.scope.only
+	if ws.scope.only != nil {
+		names = ws.scope.only
 	}
-	if len(names) == 0 || s.scope.unchanged {
+	if len(names) == 0 || ws.scope.unchanged {
 		return []string{""}, []*odes.Model{m}
 	}
 	for _, n := range names {
@@ -150,14 +150,14 @@ func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
 
 // everywhere draws an expression in all runs that a picture shows. For an observation these are the
 // runs in which it is compared with data.
-func (s *Session) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves,
+func (iq *inquiry) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves,
 	err error,
 ) {
-	m, err := s.asOutput(entry)
+	m, err := iq.asOutput(entry)
 	if err != nil {
 		return nil, nil, err
 	}
-	names, models := s.runs(m)
+	names, models := iq.runs(m)
 	widths := widths{}
 	for k, x := range models {
 		if _, is := observation(m, entry); is && len(models) > 1 {
@@ -165,9 +165,9 @@ func (s *Session) everywhere(ctx context.Context, entry string, points int) (run
 				continue
 			}
 		}
-		c, err := s.trace(ctx, x, entry, points)
+		c, err := iq.trace(ctx, x, entry, points)
 		if err == nil {
-			err = s.surround(ctx, c, asked, names[k], widths)
+			err = iq.surround(ctx, c, asked, names[k], widths)
 		}
 		if err != nil {
 			return nil, nil, inExperiment(names[k], err)

@@ -100,9 +100,9 @@ func list(values []float64) string {
 }
 
 // target finds what an assignment sets: a param, an element of one, or initial(state).
-func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
+func (iq *inquiry) target(m *odes.Model, text string) (odes.Symbol, error) {
 	if before, _, called := strings.Cut(text, "("); called && strings.TrimSpace(before) != "initial" &&
-		slices.Contains(s.declared(), strings.TrimSpace(before)) {
+		slices.Contains(iq.declared(), strings.TrimSpace(before)) {
 		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write "+
 			"initial(%[1]s) = …", strings.TrimSpace(before))
 	}
@@ -112,7 +112,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 	if t.Initial {
 		kind = "state"
 	}
-	symbols, err := m.Symbols(s.now.set)
+	symbols, err := m.Symbols(iq.now.set)
 	if err != nil {
 		return odes.Symbol{}, err
 	}
@@ -145,7 +145,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		return x, fmt.Errorf("%s is declared by %s, and only params and initial values are set; declare it anew: %s",
 			name, x.Kind, anew)
 	}
-	if slices.Contains(s.declared(), name) {
+	if slices.Contains(iq.declared(), name) {
 		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name,
 			name)
 	}
@@ -160,30 +160,30 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 
 // constant evaluates the right side of an assignment to symbol: as a param with the symbol's unit,
 // or as an objective where it depends on the run.
-func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol) ([]float64, error) {
+func (iq *inquiry) constant(ctx context.Context, entry string, symbol odes.Symbol) ([]float64, error) {
 	if x, err := strconv.ParseFloat(entry, 64); err == nil && !math.IsNaN(x) {
 		return []float64{x}, nil
 	}
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
-	fixed, err := s.fixedValue(q, symbol, "")
+	fixed, err := iq.fixedValue(q, symbol, "")
 	if err != nil && symbol.Unit != "" { // another unit of the same dimension
-		if converted, e := s.fixedValue(q, symbol, " as ["+symbol.Unit+"]"); e == nil {
+		if converted, e := iq.fixedValue(q, symbol, " as ["+symbol.Unit+"]"); e == nil {
 			return converted, nil
 		}
 	}
 	if err == nil {
 		return fixed, nil
 	}
-	posed, err2 := s.pose(entry)
+	posed, err2 := iq.pose(entry)
 	if err2 != nil {
 		return nil, err2
 	}
-	goal, err2 := s.ask(posed, "objective "+asked+" = ", "")
+	goal, err2 := iq.ask(posed, "objective "+asked+" = ", "")
 	if err2 != nil {
 		return nil, err
 	}
-	opts := unchecked(s.options())
+	opts := unchecked(iq.options())
 	opts.Of = []string{asked}
 	sol, err2 := goal.Solve(ctx, opts)
 	if err2 != nil {
@@ -241,11 +241,11 @@ type row struct {
 }
 
 // summary runs a state and returns its objectives, or the final outputs where there are none.
-func (s *Session) summary(ctx context.Context, st state) ([]row, error) {
+func (iq *inquiry) summary(ctx context.Context, st state) ([]row, error) {
 	if st.model == nil {
 		return nil, errors.New("the model is not complete")
 	}
-	opts := odes.Options{Set: st.set, Settings: st.settings, Progress: s.progress}
+	opts := odes.Options{Set: st.set, Settings: st.settings, Progress: iq.progress}
 	sol, err := st.model.Solve(ctx, unchecked(opts))
 	if err != nil {
 		return nil, err

@@ -43,17 +43,17 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 // 0.1 to 10 points 20 log of J, x`, `of x band` to shade the range of x, or `k from
 // 0 to 2 steady` to follow the steady state. The note says how many runs
 // failed, and Doubts what independent runs do not confirm.
-func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
-	_, done := s.tell()
+func (pl *plotter) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
+	_, done := pl.tell()
 	defer done()
-	s.doubts = doubts{}
-	err = s.within(what, func(what string) (err error) {
-		if err = s.one(); err != nil {
+	pl.doubts = doubts{}
+	err = pl.within(what, func(what string) (err error) {
+		if err = pl.one(); err != nil {
 			return err
 		}
-		if p, note, err = s.sweep(ctx, what); err == nil {
-			entitle(p, s.scope.title())
-			if s.doubts.lost {
+		if p, note, err = pl.sweep(ctx, what); err == nil {
+			entitle(p, pl.scope.title())
+			if pl.doubts.lost {
 				entitle(p, ", not to be trusted")
 			}
 		}
@@ -62,8 +62,8 @@ func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note 
 	return p, note, err
 }
 
-func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
-	m, err := s.model()
+func (pl *plotter) sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
+	m, err := pl.model()
 	if err != nil {
 		return nil, "", err
 	}
@@ -74,14 +74,14 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if t := parser.TokensOf(name); len(t) > 1 && t[1].Kind == ast.NumberToken {
 		return nil, "", fmt.Errorf("write the range with words: sweep %s from %s to …", t[0].Text, t[1].Text)
 	}
-	symbol, err := s.target(m, name)
+	symbol, err := pl.target(m, name)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(symbol.Shape) > 0 {
 		return nil, "", fmt.Errorf("%s is an array; choose an element: sweep %s[1]", name, name)
 	}
-	now, err := s.present(ctx, name, symbol)
+	now, err := pl.present(ctx, name, symbol)
 	if err != nil {
 		return nil, "", err
 	}
@@ -93,7 +93,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		if by[e.word] == "" {
 			continue
 		}
-		v, err := s.constant(ctx, by[e.word], symbol)
+		v, err := pl.constant(ctx, by[e.word], symbol)
 		if err != nil {
 			return nil, "", err
 		}
@@ -117,7 +117,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if x.Log, err = byRatios(by, lo, symbol); err != nil {
 		return nil, "", err
 	}
-	sweep := &sweep{s: s, name: name, axis: x, lo: lo, hi: hi, now: now}
+	sweep := &sweep{s: pl, name: name, axis: x, lo: lo, hi: hi, now: now}
 	if _, ok := by["steady"]; ok {
 		return sweep.steady(ctx, m, by["of"])
 	}
@@ -127,15 +127,15 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	var names []string
 	var families []plot.Picture
 	for _, e := range split(by["of"]) {
-		if s.isObjective(m, e) {
+		if pl.isObjective(m, e) {
 			names = append(names, e)
 			continue
 		}
-		q, err := s.pose(e)
+		q, err := pl.pose(e)
 		if err != nil {
 			return nil, "", err
 		}
-		if ask, err := s.ask(q, "objective "+asked+" = ", ""); err == nil {
+		if ask, err := pl.ask(q, "objective "+asked+" = ", ""); err == nil {
 			p, n, err := sweep.goals(ctx, ask, []string{asked}, points)
 			if err != nil {
 				return nil, "", err
@@ -218,17 +218,17 @@ func bounds(symbol odes.Symbol, now float64) (lo, hi float64) {
 }
 
 // present returns the current value of a param or initial value.
-func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) (float64, error) {
+func (iq *inquiry) present(ctx context.Context, name string, symbol odes.Symbol) (float64, error) {
 	q := &question{entry: name}
 	q.add(name, 0, len(name))
-	if values, err := s.fixedValue(q, symbol, ""); err == nil && len(values) == 1 {
+	if values, err := iq.fixedValue(q, symbol, ""); err == nil && len(values) == 1 {
 		return values[0], nil
 	}
-	ask, err := s.ask(q, "objective "+asked+" = ", "") // an initial value
+	ask, err := iq.ask(q, "objective "+asked+" = ", "") // an initial value
 	if err != nil {
 		return 0, err
 	}
-	opts := unchecked(s.options())
+	opts := unchecked(iq.options())
 	opts.Of = []string{asked}
 	sol, err := ask.Solve(ctx, opts)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) 
 
 // sweep is what the runs of a sweep have in common.
 type sweep struct {
-	s           *Session
+	s           *plotter
 	name        string
 	axis        plot.Axis
 	lo, hi, now float64
@@ -480,8 +480,8 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 }
 
 // unchangedTitle returns the title of a picture that shows one of several runs.
-func (s *Session) unchangedTitle(e string, c *curves) string {
-	if len(c.model.Experiments()) == 0 || s.scope.unchanged {
+func (pl *plotter) unchangedTitle(e string, c *curves) string {
+	if len(c.model.Experiments()) == 0 || pl.scope.unchanged {
 		return ""
 	}
 	return e + " without the changes of experiments"

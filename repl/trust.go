@@ -16,21 +16,27 @@ type doubts struct {
 	lost bool
 }
 
+func (d *doubts) warn(message string) {
+	d.list = append(d.list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: message})
+}
+
 // Doubts returns the warnings of the last picture about what it shows, and reports whether some of it is not to be
 // trusted.
-func (s *Session) Doubts() (list []diag.Diagnostic, lost bool) { return s.doubts.list, s.doubts.lost }
+func (iq *inquiry) Doubts() (list []diag.Diagnostic, lost bool) {
+	return iq.doubts.list, iq.doubts.lost
+}
 
 // heed keeps what res says of its numbers, for a picture that shows them. as names the objective of a question.
-func (s *Session) heed(res *odes.Sensitivities, as string) {
+func (iq *inquiry) heed(res *odes.Sensitivities, as string) {
 	for _, d := range res.Warnings {
 		if d.Code == odes.CodeTrust && d.Level == diag.Warning {
 			d.Message = strings.ReplaceAll(d.Message, asked, as)
-			s.doubts.list = append(s.doubts.list, d)
+			iq.doubts.list = append(iq.doubts.list, d)
 		}
 	}
 	for i, v := range res.Values {
 		for _, x := range res.Variables {
-			s.doubts.lost = s.doubts.lost || !math.IsNaN(v.Value) && res.Trust(i, x) == odes.Lost
+			iq.doubts.lost = iq.doubts.lost || !math.IsNaN(v.Value) && res.Trust(i, x) == odes.Lost
 		}
 	}
 }
@@ -40,7 +46,7 @@ const visible, wrong = 1e-2, 0.1
 
 // heedCurve is heed for a curve of derivatives, element k of variable v: the errors of its points count beside the
 // largest of them.
-func (s *Session) heedCurve(res *odes.Sensitivities, name string, v odes.Variable, k int) {
+func (iq *inquiry) heedCurve(res *odes.Sensitivities, name string, v odes.Variable, k int) {
 	if res.Errors == nil {
 		return
 	}
@@ -55,32 +61,30 @@ func (s *Session) heedCurve(res *odes.Sensitivities, name string, v odes.Variabl
 	}
 	text := fmt.Sprintf("%s is off by up to %s, of at most %s", name, short(off, 2), short(top, 2))
 	if !(off <= wrong*top) {
-		s.doubts.lost = true
+		iq.doubts.lost = true
 		text += ": not to be trusted"
 	}
-	s.doubts.list = append(s.doubts.list, diag.Diagnostic{
-		Code: odes.CodeTrust, Level: diag.Warning, Message: text + ", by " + res.Settings.CheckedBy,
-	})
+	iq.doubts.warn(text + ", by " + res.Settings.CheckedBy)
 }
 
 // heedOutput keeps what was found of an output that a picture shows, from a run that was compared with another one.
-func (s *Session) heedOutput(sol *odes.Solution, o odes.Series) {
+func (iq *inquiry) heedOutput(sol *odes.Solution, o odes.Series) {
 	note, by := caution(o.Trust), sol.Settings.CheckedBy
 	if note != "" && o.Errors == nil { // there was no other run; a warning says why
 		for _, d := range sol.Warnings {
 			if same := func(x diag.Diagnostic) bool { return x.Message == d.Message }; d.Code == odes.CodeTrust &&
-				!slices.ContainsFunc(s.doubts.list, same) {
-				s.doubts.list = append(s.doubts.list, d)
+				!slices.ContainsFunc(iq.doubts.list, same) {
+				iq.doubts.list = append(iq.doubts.list, d)
 			}
 		}
 	}
 	if note != "" && o.Errors != nil && by != "" {
-		s.doubts.lost = s.doubts.lost || o.Trust == odes.Lost
+		iq.doubts.lost = iq.doubts.lost || o.Trust == odes.Lost
 		text := o.Name + ": " + note + ", by " + by
-		if told := func(x diag.Diagnostic) bool { return x.Message == text }; slices.ContainsFunc(s.doubts.list, told) {
-			return // of another run of a sweep
+		told := func(x diag.Diagnostic) bool { return x.Message == text } // of another run of a sweep
+		if !slices.ContainsFunc(iq.doubts.list, told) {
+			iq.doubts.warn(text)
 		}
-		s.doubts.list = append(s.doubts.list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: text})
 	}
 }
 

@@ -45,6 +45,15 @@ type Options struct {
 	// Observe says how the run meets its observation sites.
 	Observe ObserveKind `key:"solver.observe"`
 
+	EventRules
+	// Meetings asks for Stats.Meetings, and Bends for Stats.Bends besides.
+	Meetings, Bends bool
+	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
+	Memory int64 `key:"solver.memory"`
+}
+
+// EventRules say in which order events of one time happen, and when there are too many.
+type EventRules struct {
 	// EventTol is the distance in time within which events form one group. 0: ten units in the last place of |t| or
 	// of the step, whichever is larger.
 	EventTol   float64 `key:"solver.event_tol"`
@@ -57,10 +66,6 @@ type Options struct {
 	// the file.
 	Shuffled bool
 	Seed     uint64
-	// Meetings asks for Stats.Meetings, and Bends for Stats.Bends besides.
-	Meetings, Bends bool
-	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
-	Memory int64 `key:"solver.memory"`
 }
 
 // ObserveKind says how a run meets its observation sites.

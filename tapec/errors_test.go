@@ -58,8 +58,8 @@ func TestMisplaced(t *testing.T) {
 		"index":      access(&model.Const{Base: base(types.Real, 3), Data: []float64{1, 2, 3}}, whole(4)),
 	} {
 		m := &model.Model{
-			Time: symbol("t", model.TimeSymbol), From: num(0), To: num(1),
-			States: []*model.Symbol{x}, Rates: []model.Expr{e},
+			Timespan: model.Timespan{Time: symbol("t", model.TimeSymbol), From: num(0), To: num(1)},
+			States:   []*model.Symbol{x}, Rates: []model.Expr{e},
 		}
 		var l diag.List
 		if Compile(m, &l) != nil || !l.HasErrors() {

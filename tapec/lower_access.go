@@ -111,8 +111,8 @@ func (l *lowerer) places(e *model.Access, own tape.Shape, s scope) []place {
 }
 
 // index takes the elements at places, one for each own dimension of x.
-func (l *lowerer) index(x array, places []place) array {
-	w, dims := l.label(x)
+func (em *emitter) index(x array, places []place) array {
+	w, dims := em.label(x)
 	dims = slices.Clone(dims) // dims[k] is the axis of w that stands for own dimension k
 	uses := map[*axis]int{}
 	for _, a := range x.ax {
@@ -136,11 +136,11 @@ func (l *lowerer) index(x array, places []place) array {
 				continue
 			}
 			d := slices.Index(w.ax, dims[k])
-			w.v = l.emit().Take(w.v, d, p.at)
+			w.v = em.emit().Take(w.v, d, p.at)
 			w.ax = slices.Clone(w.ax)
 			switch {
 			case p.keep, len(p.ax) == 0:
-				w.ax[d] = l.c.frames.label(len(p.at), k)
+				w.ax[d] = em.frames.label(len(p.at), k)
 			default:
 				w.ax[d] = p.ax[0]
 			}
@@ -155,30 +155,30 @@ func (l *lowerer) index(x array, places []place) array {
 		if first < 0 {
 			break
 		}
-		w = l.gather(w, places, dims, first, done)
+		w = em.gather(w, places, dims, first, done)
 	}
 	for k, p := range places {
 		if p.keep {
 			ranges = append(ranges, dims[k])
 		}
 	}
-	w = l.dropped(w, drop)
-	return l.unlabel(w, ranges)
+	w = em.dropped(w, drop)
+	return em.unlabel(w, ranges)
 }
 
 // dropped removes the dimensions drop, of length 1.
-func (l *lowerer) dropped(w labelled, drop []*axis) labelled {
+func (em *emitter) dropped(w labelled, drop []*axis) labelled {
 	if len(drop) == 0 {
 		return w
 	}
 	ax := without(w.ax, drop...)
-	return labelled{l.reshape(w.v, lengths(ax)), ax}
+	return labelled{em.reshape(w.v, lengths(ax)), ax}
 }
 
 // gather takes the elements of own dimension first of w, together with those of all
 // dimensions that vary with it. All these become one dimension, from which one Take
 // takes the elements.
-func (l *lowerer) gather(w labelled, places []place, dims []*axis, first int, done []bool) labelled {
+func (em *emitter) gather(w labelled, places []place, dims []*axis, first int, done []bool) labelled {
 	axes := places[first].ax
 	in := []int{first}
 	done[first] = true
@@ -204,8 +204,8 @@ func (l *lowerer) gather(w labelled, places []place, dims []*axis, first int, do
 		joined = append(joined, dims[k])
 	}
 	rest := without(w.ax, joined...)
-	v := l.arrange(w, append(rest[:len(rest):len(rest)], joined...))
-	v = l.reshape(v, join(lengths(rest), tape.Shape{lengths(joined).Size()}))
+	v := em.arrange(w, append(rest[:len(rest):len(rest)], joined...))
+	v = em.reshape(v, join(lengths(rest), tape.Shape{lengths(joined).Size()}))
 
 	points := lengths(axes)
 	at := make([]int, points.Size())
@@ -217,9 +217,9 @@ func (l *lowerer) gather(w labelled, places []place, dims []*axis, first int, do
 	for m, k := range in {
 		addTable(at, axes, places[k], strideOf(joined, lead+m))
 	}
-	v = l.emit().Take(v, len(rest), at)
-	l.deep(len(rest) + len(axes))
-	return labelled{l.reshape(v, join(lengths(rest), points)), append(rest[:len(rest):len(rest)], axes...)}
+	v = em.emit().Take(v, len(rest), at)
+	em.deep(len(rest) + len(axes))
+	return labelled{em.reshape(v, join(lengths(rest), points)), append(rest[:len(rest):len(rest)], axes...)}
 }
 
 // strideOf returns the distance between neighbours along dimension k of an array over axes.

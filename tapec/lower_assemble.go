@@ -59,7 +59,7 @@ type piece struct {
 }
 
 func (l *lowerer) piece(p *model.Piece, own tape.Shape, s scope) piece {
-	s = s.with(l.c.frames, p.Indices)
+	s = s.with(l.frames, p.Indices)
 	q := piece{x: l.lower(p.Value, s), loops: s.axesOf(p.Indices)}
 	for k, n := range own {
 		if p.Subs == nil {
@@ -73,7 +73,7 @@ func (l *lowerer) piece(p *model.Piece, own tape.Shape, s scope) piece {
 
 // block makes a block of p. It reports false if the positions of p are not all
 // combinations of some positions along each dimension.
-func (l *lowerer) block(p piece, outer []*axis) (block, bool) {
+func (em *emitter) block(p piece, outer []*axis) (block, bool) {
 	var used []*axis
 	var ranges tape.Shape
 	for _, q := range p.places {
@@ -90,7 +90,7 @@ func (l *lowerer) block(p piece, outer []*axis) (block, bool) {
 		return block{}, false
 	}
 	axes := union(outer, used, p.x.ax)
-	w, dims := l.label(array{v: l.expand(p.x, axes, ranges), ax: axes, own: ranges})
+	w, dims := em.label(array{v: em.expand(p.x, axes, ranges), ax: axes, own: ranges})
 	want := slices.Clone(outer)
 	var b block
 	for k, q := range p.places {
@@ -101,20 +101,20 @@ func (l *lowerer) block(p piece, outer []*axis) (block, bool) {
 		case len(q.ax) == 1:
 			want = append(want, q.ax[0])
 		default:
-			want = append(want, l.c.frames.label(1, k))
+			want = append(want, em.frames.label(1, k))
 		}
 	}
-	b.v = l.arrange(w, want)
+	b.v = em.arrange(w, want)
 	return b, true
 }
 
 // tile puts blocks together that cover extent, which lists positions along each
 // dimension in ascending order. The shape of the loops around the array is lead.
-func (l *lowerer) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Value {
+func (em *emitter) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Value {
 	if len(blocks) == 1 {
 		v := blocks[0].v
 		for k, at := range blocks[0].at {
-			v = l.reorder(v, len(lead)+k, ranks(at, extent[k]))
+			v = em.reorder(v, len(lead)+k, ranks(at, extent[k]))
 		}
 		return v
 	}
@@ -129,11 +129,11 @@ func (l *lowerer) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Val
 			part := slices.Sorted(slices.Values(g[0].at[k]))
 			inner := slices.Clone(extent)
 			inner[k] = part
-			vs = append(vs, l.tile(g, inner, lead))
+			vs = append(vs, em.tile(g, inner, lead))
 			order = append(order, part...)
 		}
-		v := l.emit().Concat(len(lead)+k, vs...)
-		return l.reorder(v, len(lead)+k, ranks(order, extent[k]))
+		v := em.emit().Concat(len(lead)+k, vs...)
+		return em.reorder(v, len(lead)+k, ranks(order, extent[k]))
 	}
 	shape := make(tape.Shape, len(extent))
 	for k, e := range extent {
@@ -154,17 +154,17 @@ func (l *lowerer) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Val
 			at = next
 		}
 		order = append(order, at...)
-		vs = append(vs, l.reshape(b.v, join(lead, tape.Shape{len(at)})))
+		vs = append(vs, em.reshape(b.v, join(lead, tape.Shape{len(at)})))
 	}
-	return l.spread(vs, order, lead, shape)
+	return em.spread(vs, order, lead, shape)
 }
 
 // spread concatenates the vectors vs and moves element i to order[i]. Dimensions of shape
 // lead stand before those of each vector and of the result.
-func (l *lowerer) spread(vs []tape.Value, order []int, lead, shape tape.Shape) tape.Value {
-	v := l.emit().Concat(len(lead), vs...)
-	v = l.reorder(v, len(lead), order)
-	return l.reshape(v, join(lead, shape))
+func (em *emitter) spread(vs []tape.Value, order []int, lead, shape tape.Shape) tape.Value {
+	v := em.emit().Concat(len(lead), vs...)
+	v = em.reorder(v, len(lead), order)
+	return em.reshape(v, join(lead, shape))
 }
 
 // ranks returns the indices in sorted of the positions at, all of which are there.
@@ -204,32 +204,20 @@ func groupBy(blocks []block, k int) ([][]block, bool) {
 
 // scatter puts pieces together element by element: it concatenates their elements and
 // permutes them.
-func (l *lowerer) scatter(pieces []piece, outer []*axis, own tape.Shape) tape.Value {
+func (em *emitter) scatter(pieces []piece, outer []*axis, own tape.Shape) tape.Value {
 	lead := lengths(outer)
 	var vs []tape.Value
 	var order []int
 	for _, p := range pieces {
 		at, ranges := p.positions(own)
 		axes := union(outer, p.loops)
-		w, dims := l.label(array{v: l.expand(p.x, axes, ranges), ax: axes, own: ranges})
+		w, dims := em.label(array{v: em.expand(p.x, axes, ranges), ax: axes, own: ranges})
 		want := slices.Concat(outer, p.loops, dims)
-		v := l.emitTranspose(w, want)
-		vs = append(vs, l.reshape(v, join(lead, tape.Shape{len(at)})))
+		v := em.emitTranspose(w, want)
+		vs = append(vs, em.reshape(v, join(lead, tape.Shape{len(at)})))
 		order = append(order, at...)
 	}
-	return l.spread(vs, order, lead, own)
-}
-
-// emitTranspose puts the dimensions of w in the order of want, which holds exactly these.
-func (l *lowerer) emitTranspose(w labelled, want []*axis) tape.Value {
-	perm := make([]int, len(want))
-	for i, a := range want {
-		perm[i] = slices.Index(w.ax, a)
-	}
-	if len(perm) < 2 {
-		return w.v
-	}
-	return l.emit().Transpose(w.v, perm...)
+	return em.spread(vs, order, lead, own)
 }
 
 // positions returns where the elements of p go in an array of shape own. Its result is

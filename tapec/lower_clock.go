@@ -177,7 +177,7 @@ func (l *lowerer) atoms(e model.Expr, s scope, visit func(e model.Expr, s scope)
 	case *model.Assemble:
 		for _, p := range e.Pieces {
 			if !empty(p.Indices) {
-				l.atoms(p.Value, s.with(l.c.frames, p.Indices), visit)
+				l.atoms(p.Value, s.with(l.frames, p.Indices), visit)
 			}
 		}
 		return

@@ -21,15 +21,15 @@ func over(indices []*model.Index) int {
 
 // fired returns a mask over the axes of indices, those of an event, with or without its slots: 1 for what fires, 0
 // elsewhere. It reports false where there is one element, which needs none.
-func (l *lowerer) fired(indices []*model.Index, s scope) (mask array, ok bool) {
+func (em *emitter) fired(indices []*model.Index, s scope) (mask array, ok bool) {
 	n := over(indices)
 	if n == 1 {
 		return array{}, false
 	}
 	order := axesInOrder(s, indices)
-	v := l.input(Fired.Name(), tape.Shape{n})
-	l.deep(len(order))
-	return l.sorted(array{v: l.reshape(v, lengths(order)), ax: order}), true
+	v := em.input(Fired.Name(), tape.Shape{n})
+	em.deep(len(order))
+	return em.sorted(array{v: em.reshape(v, lengths(order)), ax: order}), true
 }
 
 // affect writes the targets of an event's body. All values that it reads are left limits.
@@ -70,7 +70,7 @@ func (c *compiler) affect(ev *model.Event) *tape.Tape {
 // assign returns old with elements replaced by those of p, where mask, over the axes of
 // the event, holds. The values of elements that do not fire may be NaN, so Selects keep
 // them out of sums.
-func (l *lowerer) assign(old array, p piece, event []*axis, mask array, masked bool) array {
+func (em *emitter) assign(old array, p piece, event []*axis, mask array, masked bool) array {
 	var selecting []*axis // axes of the event along which the element of the target varies
 	for _, q := range p.places {
 		selecting = union(selecting, intersect(event, q.ax))
@@ -78,40 +78,40 @@ func (l *lowerer) assign(old array, p piece, event []*axis, mask array, masked b
 	if masked {
 		if rest := without(event, selecting...); len(rest) > 0 {
 			if gone := intersect(rest, p.x.ax); len(gone) > 0 {
-				p.x = l.elementwise(tape.Select, mask, p.x, l.number(0))
-				p.x = l.fold(tape.SumAxes, p.x, rest)
+				p.x = em.elementwise(tape.Select, mask, p.x, em.number(0))
+				p.x = em.fold(tape.SumAxes, p.x, rest)
 			}
-			mask = l.fold(tape.SumAxes, mask, rest)
+			mask = em.fold(tape.SumAxes, mask, rest)
 		}
 		masked = len(selecting) > 0 // else every firing writes these elements
 	}
 	p.loops = union(selecting, p.loops)
 	at, ranges := p.positions(old.own)
 	size := old.own.Size()
-	vector := func(x array) tape.Value { return l.vector(x, p.loops, ranges) }
-	flatOld := l.reshape(old.v, tape.Shape{size})
+	vector := func(x array) tape.Value { return em.vector(x, p.loops, ranges) }
+	flatOld := em.reshape(old.v, tape.Shape{size})
 
 	var v tape.Value
 	switch {
 	case len(at) == size && isIdentity(at):
 		v = vector(p.x)
 		if masked {
-			v = l.emit().Select(vector(mask), v, flatOld)
+			v = em.emit().Select(vector(mask), v, flatOld)
 		}
 	case masked:
 		m := vector(mask)
-		v = l.emit().Select(m, vector(p.x), l.emit().Scalar(0))
-		v = l.emit().Put(v, 0, at, size)
-		v = l.emit().Select(l.emit().Put(m, 0, at, size), v, flatOld)
+		v = em.emit().Select(m, vector(p.x), em.emit().Scalar(0))
+		v = em.emit().Put(v, 0, at, size)
+		v = em.emit().Select(em.emit().Put(m, 0, at, size), v, flatOld)
 	default:
 		hit := make([]float64, size)
 		for _, k := range at {
 			hit[k] = 1
 		}
-		v = l.emit().Put(vector(p.x), 0, at, size)
-		v = l.emit().Select(l.emit().Const(tape.Shape{size}, hit...), v, flatOld)
+		v = em.emit().Put(vector(p.x), 0, at, size)
+		v = em.emit().Select(em.emit().Const(tape.Shape{size}, hit...), v, flatOld)
 	}
-	return array{v: l.reshape(v, old.own), own: old.own}
+	return array{v: em.reshape(v, old.own), own: old.own}
 }
 
 func isIdentity(at []int) bool {
@@ -187,7 +187,7 @@ func (l *schedule) single(kind InstantKind, e model.Expr) {
 // firings appends the times at which event number i fires, one by one and periodically.
 func (l *schedule) firings(i int, ev *model.Event) {
 	if ev.Pending {
-		s := scope{}.with(l.c.frames, ev.Axes())
+		s := scope{}.with(l.frames, ev.Axes())
 		for _, e := range ev.Times {
 			times := l.vector(l.lower(e, s), axesInOrder(s, ev.Axes()), nil)
 			l.add(times, Fire, e, func(k int, in *Instant) {
@@ -196,7 +196,7 @@ func (l *schedule) firings(i int, ev *model.Event) {
 		}
 		return
 	}
-	s := scope{}.with(l.c.frames, ev.Indices)
+	s := scope{}.with(l.frames, ev.Indices)
 	order := axesInOrder(s, ev.Indices)
 	for _, e := range ev.Times {
 		own := shapeOf(e)

@@ -7,11 +7,10 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// lowerer builds a tape.
+// lowerer lowers expressions to a tape.
 type lowerer struct {
+	emitter
 	c    *compiler
-	b    *tape.Builder
-	span source.Span
 	memo map[memoKey]array
 
 	held    bool                         // conditions and jumps are modes, whose held values are read
@@ -38,16 +37,10 @@ type tooDeep struct {
 
 // lowerer returns a lowerer of a tape called name.
 func (c *compiler) lowerer(name string) *lowerer {
-	return &lowerer{c: c, b: tape.NewBuilder(name), memo: map[memoKey]array{}}
+	return &lowerer{
+		emitter: emitter{b: tape.NewBuilder(name), frames: c.frames}, c: c, memo: map[memoKey]array{},
+	}
 }
-
-// input returns the input called n, which lanes share.
-func (l *lowerer) input(n Name, shape tape.Shape) tape.Value {
-	return l.b.Input(n.String(), shape, false)
-}
-
-// output makes v the output called n.
-func (l *lowerer) output(n Name, v tape.Value) { l.b.Output(n.String(), v) }
 
 // lower returns the value of e in the scope s.
 func (l *lowerer) lower(e model.Expr, s scope) array {
@@ -97,8 +90,8 @@ func (l *lowerer) trying(f func() array) (x array, ok bool) {
 func (l *lowerer) flattened(e model.Expr, s scope) array {
 	ax := s.axesOf(model.Free(e))
 	points := count(lengths(ax).Size())
-	list := l.c.frames.part(ax, points)
-	x := l.node(e, s.within(l.c.frames, ax, list, points))
+	list := l.frames.part(ax, points)
+	x := l.node(e, s.within(l.frames, ax, list, points))
 	own := x.own
 	v := l.expand(x, []*axis{list}, own)
 	return array{v: l.reshape(v, join(lengths(ax), own)), ax: ax, own: own}
@@ -255,38 +248,6 @@ func still(e *model.Call) bool {
 	return e.Fn.Op == tape.Atan2 && model.Depends(e)&(model.UsesTime|model.UsesState) == 0
 }
 
-// reduction applies the reduction called name to all own dimensions of x.
-func (l *lowerer) reduction(name string, x array) array {
-	if len(x.own) == 0 {
-		if name == "norm" {
-			return l.elementwise(tape.Abs, x)
-		}
-		return x
-	}
-	var dims []int
-	for k := range x.own {
-		dims = append(dims, len(x.ax)+k)
-	}
-	fold := func(op tape.Op, v tape.Value) array {
-		return array{v: l.emit().Reduce(op, v, dims...), ax: x.ax}
-	}
-	switch name {
-	case "sum":
-		return fold(tape.SumAxes, x.v)
-	case "prod":
-		return fold(tape.ProdAxes, x.v)
-	case "min":
-		return fold(tape.MinAxes, x.v)
-	case "max":
-		return fold(tape.MaxAxes, x.v)
-	case "mean":
-		return l.elementwise(tape.Div, fold(tape.SumAxes, x.v), l.number(float64(x.own.Size())))
-	case "norm":
-		return l.elementwise(tape.Sqrt, fold(tape.SumAxes, l.emit().Op1(tape.Sqr, x.v)))
-	}
-	panic(misplaced{l.span, "reduction " + name + " cannot be compiled"})
-}
-
 // structure lowers calls of functions that rearrange or contract arrays.
 func (l *lowerer) structure(e *model.Call, s scope) array {
 	xs := l.all(e.Args, s)
@@ -319,13 +280,6 @@ func (l *lowerer) structure(e *model.Call, s scope) array {
 		return array{v: l.reshape(v, join(front, tape.Shape{n, n})), ax: x.ax, own: tape.Shape{n, n}}
 	}
 	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled"})
-}
-
-// unlabel makes an array of x. The axes own stand for its own dimensions, in this order.
-func (l *lowerer) unlabel(x labelled, own []*axis) array {
-	ax := without(x.ax, own...)
-	sortAxes(ax)
-	return array{v: l.arrange(x, append(ax[:len(ax):len(ax)], own...)), ax: ax, own: lengths(own)}
 }
 
 // stack puts elements side by side along a new own dimension, the first.

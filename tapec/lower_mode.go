@@ -366,7 +366,7 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 	}
 	for _, ev := range l.c.model.Events {
 		if when := l.c.happening(ev).when; when != nil && !empty(ev.Indices) {
-			condition(when, scope{}.with(l.c.frames, ev.Indices))
+			condition(when, scope{}.with(l.frames, ev.Indices))
 		}
 	}
 	for _, m := range l.c.modes {
@@ -526,15 +526,6 @@ func axesInOrder(s scope, indices []*model.Index) []*axis {
 		out[i] = s.bind[ix].ax
 	}
 	return out
-}
-
-// vector returns x as a vector: row-major over axes in the given order, then over the
-// shape own.
-func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
-	axes := union(order)
-	w, dims := l.label(array{v: l.expand(x, axes, own), ax: axes, own: own})
-	v := l.emitTranspose(w, append(order[:len(order):len(order)], dims...))
-	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
 }
 
 // isJump reports whether fn jumps and lowering knows how to hold its level.

@@ -57,11 +57,11 @@ func (l *lowerer) allAlong(e model.Expr, places array, s scope) (list [4]array) 
 }
 
 // apart returns the four elements of x.
-func (l *lowerer) apart(x array) (list [4]array) {
+func (em *emitter) apart(x array) (list [4]array) {
 	start, one := make([]int, len(x.ax)+1), append(lengths(x.ax), 1)
 	for k := range list {
 		start[len(x.ax)] = k
-		list[k] = array{v: l.reshape(l.emit().Slice(x.v, start, one, nil), lengths(x.ax)), ax: x.ax}
+		list[k] = array{v: em.reshape(em.emit().Slice(x.v, start, one, nil), lengths(x.ax)), ax: x.ax}
 	}
 	return list
 }

@@ -279,7 +279,7 @@ func (l *lowerer) firing(f *functional) array {
 		}
 		return l.lower(f.node.Body, s)
 	}
-	s := f.s.with(l.c.frames, ev.Indices)
+	s := f.s.with(l.frames, ev.Indices)
 	axes := s.axesOf(ev.Indices)
 	mask, masked := l.fired(ev.Indices, s)
 	if f.node.Elem == nil || !masked {
@@ -301,9 +301,9 @@ func (l *lowerer) firing(f *functional) array {
 		}
 		switch len(ax) {
 		case 0:
-			s = s.at(ix, l.c.frames.fixed(ix, at[0]))
+			s = s.at(ix, l.frames.fixed(ix, at[0]))
 		case 1:
-			s = s.at(ix, l.c.frames.choose(ix, ax[0], at))
+			s = s.at(ix, l.frames.choose(ix, ax[0], at))
 		default:
 			panic(misplaced{f.node.Elem[k].Span(), "a subscript of an event may depend on one index only"})
 		}

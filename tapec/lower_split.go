@@ -39,8 +39,8 @@ func (l *lowerer) split(mask []bool, ax []*axis, s scope, own tape.Shape, branch
 	axes := make([]*axis, len(classes))
 	var order []int
 	for i, at := range classes {
-		axes[i] = l.c.frames.part([]*axis{whole}, at)
-		inner := s.within(l.c.frames, []*axis{whole}, axes[i], at)
+		axes[i] = l.frames.part([]*axis{whole}, at)
+		inner := s.within(l.frames, []*axis{whole}, axes[i], at)
 		parts[i] = l.split(rowsOf(mask, lengths(ax), best, at[0]), without(ax, whole), inner, own, branch)
 		order = append(order, at...)
 	}
@@ -79,7 +79,7 @@ func rowsOf(mask []bool, shape tape.Shape, dim, i int) []bool {
 
 // merge puts together values along parts of one axis, whole. The positions of whole
 // that the parts have, one part after the other, are order.
-func (l *lowerer) merge(parts []array, axes []*axis, whole *axis, order []int, own tape.Shape) array {
+func (em *emitter) merge(parts []array, axes []*axis, whole *axis, order []int, own tape.Shape) array {
 	var ax []*axis
 	for i, x := range parts {
 		ax = union(ax, without(x.ax, axes[i]))
@@ -90,10 +90,10 @@ func (l *lowerer) merge(parts []array, axes []*axis, whole *axis, order []int, o
 	for i, x := range parts {
 		mine := slices.Clone(ax)
 		mine[dim] = axes[i]
-		vs[i] = l.expand(x, mine, own)
+		vs[i] = em.expand(x, mine, own)
 	}
-	v := l.emit().Concat(dim, vs...)
-	return array{v: l.reorder(v, dim, order), ax: ax, own: own}
+	v := em.emit().Concat(dim, vs...)
+	return array{v: em.reorder(v, dim, order), ax: ax, own: own}
 }
 
 // points is split for masks without structure. Each branch goes over the list of points
@@ -111,23 +111,17 @@ func (l *lowerer) points(
 				at = append(at, i)
 			}
 		}
-		list := l.c.frames.part(ax, at)
+		list := l.frames.part(ax, at)
 		axes = append(axes, list)
-		parts = append(parts, branch(then, s.within(l.c.frames, ax, list, at)))
+		parts = append(parts, branch(then, s.within(l.frames, ax, list, at)))
 		order = append(order, at...)
 	}
-	l.c.frames.axes++
-	all := &axis{n: len(mask), ord: ax[0].ord, id: l.c.frames.axes}
+	l.frames.axes++
+	all := &axis{n: len(mask), ord: ax[0].ord, id: l.frames.axes}
 	x := l.merge(parts, axes, all, order, own)
 	dim := slices.Index(x.ax, all)
 	split := slices.Concat(x.ax[:dim:dim], ax, x.ax[dim+1:])
 	l.deep(len(split) + len(own))
 	v := l.reshape(x.v, join(lengths(split), own))
 	return l.sorted(array{v: v, ax: split, own: own})
-}
-
-// sorted returns x, whose axes may stand in any order, with its axes sorted.
-func (l *lowerer) sorted(x array) array {
-	w, own := l.label(x)
-	return l.unlabel(w, own)
 }

@@ -373,7 +373,7 @@ func (g *gen) world() map[string][]float64 {
 
 // model wraps an expression as an output and as the rate of a state.
 func (g *gen) model(e model.Expr) *model.Model {
-	m := &model.Model{Time: g.time, From: num(0), To: num(1)}
+	m := &model.Model{Timespan: model.Timespan{Time: g.time, From: num(0), To: num(1)}}
 	z := symbol("z", model.StateSymbol, e.Type().Shape...)
 	for _, s := range append(g.symbols, z) {
 		switch s.Kind {

@@ -6,10 +6,6 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// stripElements is the length of a strip: short enough that a dozen temporaries fit the first-level
-// cache, long enough that starting a loop costs little.
-const stripElements = 512
-
 // longStrip returns the length of the strips of a loop that has several. If the loop reads parts of
 // rows of other arrays, a strip is a row of its own arrays, so that these parts need no layout.
 // Otherwise it is as many whole rows as are not too long.
@@ -25,20 +21,6 @@ func (c *compiler) longStrip(gr *group) int {
 		return rowsElements / row * row
 	}
 	return max(rowsElements/width, 1) * width
-}
-
-// readsRows reports whether a loop reads parts of rows of larger arrays.
-func (c *compiler) readsRows(gr *group) bool {
-	for _, v := range gr.values {
-		for k := range c.t.Instr(tape.Value(v)).Args {
-			w := c.operandView(v, k)
-			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 &&
-				c.lane[w.root] == c.lane[v] {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // minRow is the length of a row that is worth a strip.
@@ -176,15 +158,6 @@ func (c *compiler) forms(v int, local []bool) [3]form {
 	return f
 }
 
-// args lists the roots of v's operands, one entry each.
-func (c *compiler) args(v int) []int {
-	var out []int
-	for k := range c.t.Instr(tape.Value(v)).Args {
-		out = append(out, c.operandRoot(v, k))
-	}
-	return out
-}
-
 // strips hands out the temporaries of one loop. All loops of a program use the same ones.
 type strips struct {
 	c      *compiler
@@ -222,19 +195,6 @@ func (s *strips) fresh() int {
 	r := s.c.stripRegister(s.used)
 	s.used++
 	return r
-}
-
-// reader returns the reader that lays out w for the given number of lanes.
-func (c *compiler) reader(w view, lanes int) reader {
-	switch lane := c.lane[w.root]; {
-	case w.pad != nil:
-		return newPadReader(w, lanes, lane)
-	case w.index != nil:
-		return newIndexReader(w, lanes, lane)
-	default:
-		r := newWalker(w, lanes, lane)
-		return &r
-	}
 }
 
 // stripRegister returns the i-th strip register of the program.

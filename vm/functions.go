@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"slices"
-
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
 )
@@ -10,25 +8,6 @@ import (
 // Elementary functions of few elements run between blocks of native code. The block before them
 // lays the arguments of equal functions side by side, so that one record computes them all, several
 // at a time.
-
-// functionElements bounds the elements of a function's value that is laid side by side with others.
-const functionElements = 8
-
-// gathers reports whether v is a function whose arguments native code can lay out.
-func (c *compiler) gathers(v int) bool {
-	in := c.t.Instr(tape.Value(v))
-	if !isFunction(in.Op) || c.size(v) > functionElements {
-		return false
-	}
-	for k := range in.Args {
-		for _, p := range c.partsOf(c.size(v), c.width(v)) {
-			if _, ok := c.source(c.operandView(v, k), p, c.lane[v]); !ok {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // call is one elementary function applied to several values.
 type call struct {
@@ -132,38 +111,4 @@ func (c *compiler) arguments(f *call, k int, file *allotter) operand {
 		}
 	}
 	return operand{reg: c.fileRegister(), off: s.at}
-}
-
-// handOver adds values to local, the values of native group g that nothing outside reads: those
-// that the functions right behind it take from registers.
-func (c *compiler) handOver(g int, local []bool, last []int) {
-	if g+1 == len(c.groups) || !c.groups[g+1].functions {
-		return
-	}
-	next := &c.groups[g+1]
-	for _, v := range c.groups[g].values {
-		if last[v] == g+1 {
-			local[v] = true
-		}
-	}
-	for _, v := range next.values {
-		for k := range c.t.Instr(tape.Value(v)).Args {
-			if r := c.operandRoot(v, k); local[r] && !c.inRegisters(v, k) {
-				local[r] = false
-			}
-		}
-	}
-}
-
-// splitFunctions separates the functions whose arguments native code lays out from the other
-// values.
-func (c *compiler) splitFunctions(values []int) (functions, rest []int) {
-	for _, v := range values {
-		if c.gathers(v) {
-			functions = append(functions, v)
-		} else {
-			rest = append(rest, v)
-		}
-	}
-	return functions, slices.Clip(rest)
 }

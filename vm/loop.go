@@ -27,15 +27,6 @@ type micro struct {
 	from    reader      // source of a fill
 }
 
-// reader lays out the elements of a view.
-type reader interface {
-	// read writes the elements from first on, for all lanes, to dst.
-	read(dst, src []float64, first int)
-	// direct returns where in src the n numbers from element first on stand. The result ok is false
-	// if they do not stand side by side.
-	direct(first, n int) (at int, ok bool)
-}
-
 // operand is an array that an instruction of a loop works on. If it moves, strip s has its elements
 // from off+s on; otherwise every strip has the first ones.
 type operand struct {
@@ -136,17 +127,3 @@ func (l *loop) fast(m *Machine, u *micro, s, n int) {
 func (l *loop) fill(m *Machine, u *micro, s, n int) {
 	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg][u.a.off:], s/l.lanes)
 }
-
-// simdOps holds, for each op, the operation of package simd with the same name. Copy stands for ops without one: those
-// that are not elementwise, Powi, and functions that no kernel computes. Go runs the latter.
-var simdOps = func() (table [256]simd.Op) {
-	for _, op := range tape.Ops() {
-		if k, ok := simd.OpByName(op.String()); ok && op.Row().Elementwise() {
-			table[op] = k
-		}
-	}
-	return table
-}()
-
-// hasKernel reports whether package simd has the elementwise op.
-func hasKernel(op tape.Op) bool { return op == tape.Powi || simdOps[op] != simd.Copy }

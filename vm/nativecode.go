@@ -4,46 +4,8 @@ import (
 	"runtime"
 
 	"odes.dev/odes/internal/base/machine"
-	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/vm/internal/kernel"
-	"odes.dev/odes/vm/internal/native"
 )
-
-// assembler collects the native code of a program.
-type assembler struct {
-	*native.Code
-	target native.Target
-	spill  int    // register for values that get no register of the processor
-	links  []link // records of finished threads
-
-	// The vectors of values: of few elements, by their size, without lanes and with them; of more, by size and lanes.
-	few   [2][fewElements + 1][]chunk
-	parts map[[2]int][]chunk
-}
-
-// link is a record whose handler is native code.
-type link struct {
-	r  *kernel.Record
-	at int // where the handler begins
-}
-
-// newAssembler returns what native code is made with, or nil if no native code can be made here.
-// Narrow code does without AVX-512.
-func newAssembler(narrow bool) *assembler {
-	if !machine.Available() {
-		return nil
-	}
-	target := native.AVX2
-	if simd.Wide() && machine.Supports512() && !narrow {
-		target = native.AVX512
-	}
-	return &assembler{Code: native.NewCode(target), target: target, spill: -1, parts: map[[2]int][]chunk{}}
-}
-
-// suits reports whether loops on long arrays in lanes become native code.
-func (a *assembler) suits(lanes int) bool {
-	return a != nil && (lanes == 1 || lanes == 2 || lanes == 4 || lanes == a.target.Widest())
-}
 
 // spillRegister returns the register for values that get no register of the processor.
 func (c *compiler) spillRegister() int {

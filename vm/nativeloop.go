@@ -58,7 +58,6 @@ type ref int
 
 // Bounds of loops that become native code.
 const (
-	nestLeast   = 16      // elements of the smallest
 	segmentMost = 1 << 12 // elements of the longest segment
 	segmentMean = 3       // elements of segments, on average at least
 )
@@ -129,7 +128,7 @@ func (b *nester) operand(v, k int) (ref, bool) {
 	if r, ok := b.known[key]; ok {
 		return r, true
 	}
-	list, ok := c.stretches(w, max(b.n/segmentMean, 1))
+	list, ok := w.stretches(max(b.n/segmentMean, 1))
 	if !ok {
 		return 0, false
 	}

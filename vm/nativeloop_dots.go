@@ -1,71 +1,10 @@
 package vm
 
-import (
-	"slices"
-
-	"odes.dev/odes/tape"
-	"odes.dev/odes/vm/internal/native"
-)
+import "odes.dev/odes/tape"
 
 // A product of two vectors is summed in the loop that computes one of them, with 8 partial sums in
 // a register. Then neither vector need be stored for it. The gradients by a model's single
 // parameters are such products.
-
-// dotsMost bounds the number of products of a loop.
-const dotsMost = 8
-
-// attachDots moves products of vectors to the loops that compute their operands.
-func (c *compiler) attachDots() {
-	if c.native.target != native.AVX512 {
-		return
-	}
-	for i := range c.groups {
-		gr := &c.groups[i]
-		v := gr.values[0]
-		in := c.t.Instr(tape.Value(v))
-		if gr.loop || in.Op != tape.Dot || c.lane[v] {
-			continue
-		}
-		if g := c.dotLoop(in); g >= 0 {
-			c.groups[g].dots = append(c.groups[g].dots, v)
-			gr.values = nil
-		}
-	}
-	c.groups = slices.DeleteFunc(c.groups, func(gr group) bool { return len(gr.values) == 0 })
-	c.enumerate()
-}
-
-// dotLoop returns the loop that can sum a product, or -1 if there is none.
-func (c *compiler) dotLoop(in *tape.Instr) int {
-	g := -1
-	for _, a := range in.Args {
-		if r := c.where[a].root; c.fold[r] {
-			g = max(g, c.in[r])
-		}
-	}
-	if g < 0 {
-		return -1
-	}
-	to := &c.groups[g]
-	if !to.loop || to.native || len(to.dots) == dotsMost || len(to.values) == 0 || c.lane[to.values[0]] {
-		return -1
-	}
-	n := c.size(to.values[0])
-	if n < nestLeast || n != c.t.Shape(in.Args[0]).Size() {
-		return -1
-	}
-	for _, a := range in.Args {
-		if w := c.where[a]; c.fold[w.root] && c.in[w.root] == g && !c.whole(w) {
-			return -1
-		}
-	}
-	for _, v := range to.values {
-		if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
-			return -1
-		}
-	}
-	return g
-}
 
 // emitDots writes a loop with products. If it cannot be native code, the products are steps of
 // their own behind it.

@@ -70,9 +70,9 @@ func TestStretches(t *testing.T) {
 		}
 		n := w.shape.Size()
 		want := make([]float64, n)
-		c := &compiler{lane: []bool{false}}
+		c := &storage{lane: []bool{false}}
 		c.reader(w, 1).read(want, src, 0)
-		list, ok := c.stretches(w, n)
+		list, ok := w.stretches(n)
 		if !ok {
 			t.Fatalf("more than %d stretches of %v", n, w)
 		}

@@ -59,14 +59,14 @@ func (t *tracer) steps(at, run, step int) {
 	}
 }
 
-// stretches lists the stretches of the elements of view w. The result ok is false if there are more
+// stretches lists the stretches of the elements of the view. The result ok is false if there are more
 // than most.
-func (c *compiler) stretches(w view, most int) (list []stretch, ok bool) {
-	n := w.shape.Size()
+func (v view) stretches(most int) (list []stretch, ok bool) {
+	n := v.shape.Size()
 	t := tracer{most: most}
 	switch {
-	case w.pad != nil:
-		r := newPadReader(w, 1, true)
+	case v.pad != nil:
+		r := newPadReader(v, 1, true)
 		last := len(r.shape) - 1
 		for row := 0; t.next < n && !t.full(); row++ {
 			at, ok := r.row(row)
@@ -76,14 +76,14 @@ func (c *compiler) stretches(w view, most int) (list []stretch, ok bool) {
 			}
 			r.trace(&t, at)
 		}
-	case w.index != nil:
-		r := newIndexReader(w, 1, true)
+	case v.index != nil:
+		r := newIndexReader(v, 1, true)
 		for t.next < n && !t.full() {
 			at, run := r.locate(t.next)
 			t.add(along, at, min(run, n-t.next))
 		}
 	default:
-		r := newWalker(w, 1, true)
+		r := newWalker(v, 1, true)
 		if inner := r.shape[len(r.shape)-1]; n/inner > most {
 			return nil, false
 		}

@@ -72,7 +72,6 @@ const (
 	recordWork  = 1 << 12
 	recordsEach = 64 // of one instruction at most
 
-	functionWork = 16 // additions that take as long as one elementary function
 	functionWide = 16 // elements of a function for which vectors of eight pay: a part of one takes as long
 )
 
@@ -199,34 +198,6 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 }
 
 func (r *rest) run(m *Machine) { r.resume(m, 0) }
-
-// powers are the handlers of integer powers.
-var powers = map[int]simd.Op{
-	1: simd.Copy, 2: simd.Sqr, 3: simd.Cube, 4: simd.Fourth,
-	-1: simd.Recip, -2: simd.Recip2, -3: simd.Recip3, -4: simd.Recip4,
-}
-
-// isFunction reports whether op has a handler that may leave elements to Go.
-func isFunction(op tape.Op) bool {
-	switch simdOps[op] {
-	case simd.Copy:
-		return op == tape.Powi
-	case simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Floor, simd.Ceil, simd.Round,
-		simd.Trunc:
-		return false
-	case simd.Pow, simd.Atan2, simd.Hypot, simd.Mod:
-		return true
-	}
-	return simdOps[op] < simd.Add
-}
-
-// Weight returns how many additions take about as long as op, for each element.
-func Weight(op tape.Op) int {
-	if isFunction(op) {
-		return functionWork
-	}
-	return 1
-}
 
 // name returns the name of the handler that runs u as op, without the suffix for its size.
 func (u *micro) name(op simd.Op, shared simd.Shared) string {

@@ -239,3 +239,24 @@ func (w *walker) readRun(dst, src []float64, at, run, step int) {
 		}
 	}
 }
+
+// reader lays out the elements of a view.
+type reader interface {
+	// read writes the elements from first on, for all lanes, to dst.
+	read(dst, src []float64, first int)
+	// direct returns where in src the n numbers from element first on stand. The result ok is false
+	// if they do not stand side by side.
+	direct(first, n int) (at int, ok bool)
+}
+
+// position returns the position of element i of the view in its root.
+func (v view) position(i int) int {
+	at := v.off
+	for k := len(v.shape) - 1; k >= 0; k-- {
+		if d := v.shape[k]; d > 0 {
+			at += i % d * v.strides[k]
+			i /= d
+		}
+	}
+	return at
+}

@@ -31,10 +31,9 @@ type Called struct {
 // Model is a checked model.
 type Model struct {
 	Called
-	Source   *source.File
-	Time     *Symbol
-	From, To Expr // bounds of time: scalar expressions of parameters
-	Params   []*Symbol
+	Timespan
+	Source *source.File
+	Params []*Symbol
 	// Totals are inputs besides the params that only objectives read: nll() and nll(D), summed over
 	// the experiments. Every experiment's model has one objective for each of them, in the same
 	// order.

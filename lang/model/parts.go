@@ -28,6 +28,12 @@ type Given struct {
 	Steady     bool
 }
 
+// Timespan is the time of a model, and its bounds: scalar expressions of parameters.
+type Timespan struct {
+	Time     *Symbol
+	From, To Expr
+}
+
 // Algebra is what makes a model one of algebraic equations.
 type Algebra struct {
 	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form

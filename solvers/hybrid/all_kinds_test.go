@@ -333,7 +333,10 @@ func variedOptions(r *rand.Rand, n int) (string, solvers.Options) {
 	}
 	name := methods[n%len(methods)]
 	opts := solvers.Options{
-		RTol: 1e-6, ATol: 1e-6, MaxEvents: 60, MaxCascade: 30, Each: r.IntN(4) == 0, Shuffled: r.IntN(4) == 0, Seed: 3,
+		RTol: 1e-6, ATol: 1e-6,
+		EventRules: solvers.EventRules{
+			MaxEvents: 60, MaxCascade: 30, Each: r.IntN(4) == 0, Shuffled: r.IntN(4) == 0, Seed: 3,
+		},
 	}
 	switch {
 	case strings.HasPrefix(name, "rk4"):

@@ -24,6 +24,9 @@ func bounce(e, height, tf float64) *solvertest.Hybrid {
 	return h
 }
 
+// mostEvents lets a run have so many events.
+func mostEvents(n int) solvers.EventRules { return solvers.EventRules{MaxEvents: n} }
+
 // TestRest drops balls until they come to rest: an error that names the event,
 // never a ball below the floor, never a hang.
 func TestRest(t *testing.T) {
@@ -42,7 +45,7 @@ func testRest(t *testing.T, crossing bool) {
 			if e == 0.99 && name == "bs3" {
 				continue
 			}
-			opts := solvers.Options{RTol: 1e-8, ATol: 1e-8, MaxEvents: 1 << 20}
+			opts := solvers.Options{RTol: 1e-8, ATol: 1e-8, EventRules: mostEvents(1 << 20)}
 			if name == "rk4" {
 				opts.Fixed = 0.3
 			}
@@ -110,13 +113,13 @@ func TestRelay(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	h := sys()
 	event(h, "reset", above(1e-5), scale(0))
-	_, err := solver(h, "dopri5", solvers.Options{MaxEvents: 50}).Solve(context.Background(), &log{})
+	_, err := solver(h, "dopri5", solvers.Options{EventRules: mostEvents(50)}).Solve(context.Background(), &log{})
 	var c *solvers.ChatteringError
 	if !errors.As(err, &c) || c.Kind != solvers.Regular || math.Abs(c.Gap-1e-5) > 1e-15 {
 		t.Errorf("even: %v (%+v)", err, c)
 	}
 	h = bounce(0.5, 1, 10)
-	_, err = solver(h, "dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, MaxEvents: 15}).
+	_, err = solver(h, "dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, EventRules: mostEvents(15)}).
 		Solve(context.Background(), &log{})
 	if !errors.As(err, &c) || c.Kind != solvers.Zeno || math.Abs(c.Limit-3*math.Sqrt(2/9.81)) > 1e-6 {
 		t.Errorf("ever faster: %v (%+v)", err, c)
@@ -126,7 +129,7 @@ func TestPatterns(t *testing.T) {
 func TestTooManyEvents(t *testing.T) {
 	h := sys()
 	event(h, "reset", above(0.01), scale(0))
-	_, err := solver(h, "dopri5", solvers.Options{MaxEvents: 20}).Solve(context.Background(), &log{})
+	_, err := solver(h, "dopri5", solvers.Options{EventRules: mostEvents(20)}).Solve(context.Background(), &log{})
 	var c *solvers.ChatteringError
 	if !errors.As(err, &c) || c.Event != "reset" || len(c.Times) != 5 {
 		t.Errorf("%v", err)

@@ -361,7 +361,7 @@ func TestKinks(t *testing.T) {
 		opts   solvers.Options
 	}{
 		{"rk4", solvers.Options{Fixed: 0.1}},
-		{"dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, MaxEvents: 1}},
+		{"dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, EventRules: mostEvents(1)}},
 		{"vern9", solvers.Options{RTol: 1e-9, ATol: 1e-9}},
 		{"bs3", solvers.Options{RTol: 1e-9, ATol: 1e-9}},
 	} {

@@ -147,13 +147,6 @@ type LaneSource interface {
 	Done(lane int, err error)
 }
 
-// LaneReader is a Sink that reads steps at given times.
-type LaneReader interface {
-	solvers.Sink
-	// Until returns the next of these times, +Inf where there is none: steps that end before it are not wanted.
-	Until() float64
-}
-
 // Solve makes runs side by side, each by the solver of its lane, until there are no more.
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.present, l.made = -1, l.made[:0]

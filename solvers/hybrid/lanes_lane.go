@@ -234,3 +234,10 @@ func (a *lane) giveTolerances() {
 		lanes.Scatter(a.block[a.rows.Abs*lanes.Count:], sizes.Abs)
 	}
 }
+
+// LaneReader is a Sink that reads steps at given times.
+type LaneReader interface {
+	solvers.Sink
+	// Until returns the next of these times, +Inf where there is none: steps that end before it are not wanted.
+	Until() float64
+}

@@ -103,7 +103,9 @@ func TestClockCrowd(t *testing.T) {
 	for i := range 150 {
 		c.at = append(c.at, 1+float64(i)*0x1p-40)
 	}
-	s := hybrid.NewSolver(c, method("rk4").New(c.Size(), 0), nil, solvers.Options{Fixed: 0.3, EventTol: 0x1p-32})
+	s := hybrid.NewSolver(c, method("rk4").New(c.Size(), 0), nil, solvers.Options{
+		Fixed: 0.3, EventRules: solvers.EventRules{EventTol: 0x1p-32},
+	})
 	tr := &record.Trajectory{}
 	if _, err := s.Solve(context.Background(), tr); err != nil {
 		t.Fatal(err)

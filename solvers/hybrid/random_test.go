@@ -118,9 +118,9 @@ func TestEventful(t *testing.T) {
 	for n := range 60 {
 		h := eventful(r)
 		name := methods[n%len(methods)]
-		opts := solvers.Options{RTol: 1e-6, ATol: 1e-6, MaxEvents: 200}
+		opts := solvers.Options{RTol: 1e-6, ATol: 1e-6, EventRules: mostEvents(200)}
 		if name == "rk4" {
-			opts = solvers.Options{Fixed: 0.11, MaxEvents: 200}
+			opts = solvers.Options{Fixed: 0.11, EventRules: mostEvents(200)}
 		}
 		l := &trail{}
 		h.Asked = new(int)

@@ -332,3 +332,11 @@ func (c *Comparison) noValue(g *result.Compared) error {
 	}
 	return fmt.Errorf("%w: %s%s, or the noise around it", ErrNoValue, g.Observation, where)
 }
+
+// spread names the objectives that the distributions of random effects follow from.
+func spread(c *model.Model) (names []string) {
+	for _, e := range c.Randoms {
+		names = append(names, scaleName(e))
+	}
+	return names
+}

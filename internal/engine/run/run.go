@@ -77,7 +77,10 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}
-	if checkDistributions(r, &l); l.HasErrors() {
+	if !m.Part { // which the whole has asked of
+		checkDistributions(m.Checked, r.problem.Point.Param, &l)
+	}
+	if l.HasErrors() {
 		return nil, l.Err()
 	}
 	if setup.CompileAfter != nil {

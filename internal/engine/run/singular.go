@@ -44,14 +44,14 @@ func undistributed(e *model.Random, values []float64) string {
 
 // checkDistributions refuses params by which random effects would have no density: all of one experiment alone, and
 // matrices that are not symmetric, which an integral could not tell.
-func checkDistributions(r *Run, l *diag.List) {
-	for _, e := range append(r.model.Checked.Individual, r.model.Checked.Randoms...) {
+func checkDistributions(m *model.Model, param func(name string) []float64, l *diag.List) {
+	for _, e := range append(m.Individual, m.Randoms...) {
 		ref, is := e.Scale.(*model.Ref)
-		if !is || ref.Sym.Kind != model.ParamSymbol || r.model.Part {
+		if !is || ref.Sym.Kind != model.ParamSymbol {
 			continue
 		}
-		values := r.problem.Point.Param(ref.Sym.Name)
-		if len(r.model.Checked.Individual) == 0 && !(e.Matrix && asymmetric(values, e.Scale.Type().Shape[0])) {
+		values := param(ref.Sym.Name)
+		if len(m.Individual) == 0 && !(e.Matrix && asymmetric(values, e.Scale.Type().Shape[0])) {
 			continue
 		}
 		if why := undistributed(e, values); why != "" {

@@ -16,14 +16,6 @@ import (
 // The comparisons of a model with random effects also know how these are distributed, at the params of a run. What
 // draws them, or asks what predictions and residuals are with and without them, sets them experiment by experiment.
 
-// spread names the objectives that the distributions of random effects follow from.
-func spread(c *model.Model) (names []string) {
-	for _, e := range c.Randoms {
-		names = append(names, scaleName(e))
-	}
-	return names
-}
-
 // SetIn gives random effects values for the runs of one experiment to come.
 func (c *Comparison) SetIn(experiment string, set ...compiled.Override) error {
 	for _, p := range c.parts {

@@ -9,8 +9,6 @@ import (
 	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/target"
 	"odes.dev/odes/result"
 )
 
@@ -113,40 +111,6 @@ func (m *Model) BoundsOf(setup Setup) ([][2]float64, error) {
 		out[i] = [2]float64{lo, hi}
 	}
 	return out, l.Err()
-}
-
-// ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of
-// several maxima becomes the largest.
-func (m *Model) ReadsLargest(name string) bool {
-	return m.reads(name, func(e model.Expr) bool {
-		f, ok := e.(*model.Functional)
-		return ok && f.Kind == model.MaxOver
-	})
-}
-
-// ReadsExperiments reports whether an objective or a constraint reads a likelihood that adds up over the experiments
-// of the model. Any other one is that of the run without their changes.
-func (m *Model) ReadsExperiments(name string) bool {
-	return m.reads(name, func(e model.Expr) bool {
-		r, ok := e.(*model.Ref)
-		return ok && slices.Contains(m.Checked.Totals, r.Sym)
-	})
-}
-
-// reads reports whether is holds for a part of an objective or a constraint.
-func (m *Model) reads(name string, is func(model.Expr) bool) bool {
-	base := target.Array(name)
-	found := false
-	for _, o := range m.Checked.Objectives {
-		if o.Name != base {
-			continue
-		}
-		model.Walk(func(e model.Expr) bool {
-			found = found || is(e)
-			return !found
-		}, o.Value)
-	}
-	return found
 }
 
 // Scales returns how far a move of length one takes each element of the variables, laid out like a row of the

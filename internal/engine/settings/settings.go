@@ -52,28 +52,14 @@ type Settings struct {
 	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
 	Checkpoint record.Checkpoint
-	Threads    int        `key:"solver.threads"`
-	Steady     steady.Way `key:"solver.steady"` // how steady states are found
-	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
-	SteadyStart string  `key:"solver.steady_start"`
-	SteadyFlow  bool    `key:"sens.steady"`       // their derivatives are integrated in time
-	SteadyTol   float64 `key:"solver.steady_tol"` // of Newton's last step, in units of the tolerances; 0: the default
-	LatePeak    bool    // sens.Options.LatePeak
-	Hermite     bool    `key:"solver.dense"`  // Hermite's cubic takes the place of the method's own dense output
-	Linear      string  `key:"solver.linear"` // how implicit steps solve their equations: one of matrices.LinearMethods
+	Threads    int `key:"solver.threads"`
+	SteadyStates
+	LatePeak bool   // sens.Options.LatePeak
+	Hermite  bool   `key:"solver.dense"`  // Hermite's cubic takes the place of the method's own dense output
+	Linear   string `key:"solver.linear"` // how implicit steps solve their equations: one of matrices.LinearMethods
 
-	Of       []string        `key:"sens.of"`   // names of objectives; nil: all
-	Wrt      []target.Target `key:"sens.wrt"`  // variables; nil: all
-	Mode     string          `key:"sens.mode"` // of sens.Modes, or Auto
-	Order    int             // of the derivatives: 1 or 2; 0 is 1
-	HVP      Vector          // that Hessians are multiplied with
-	Control  Control         `key:"sens.control"`    // whether derivatives take part in error control
-	Trust    bool            `key:"sens.trust"`      // results are compared with those of an independent run
-	Errors   bool            `key:"sens.error"`      // of derivatives are shown
-	SensTol  float64         `key:"solver.sens_tol"` // what the relative accuracy of derivatives must be; 0: not asked
-	Backward Backward
-	Bump     float64        `key:"sens.bump"` // of the mode differences; 0: a part of each variable
-	Check    *GradientCheck // after the gradient was computed; nil: not asked
+	Derivatives
+	Trust bool `key:"sens.trust"` // results are compared with those of an independent run
 
 	Fit      Fit
 	Ensemble Ensemble
@@ -82,6 +68,30 @@ type Settings struct {
 	Notes []diag.Diagnostic
 
 	said
+}
+
+// SteadyStates says how steady states are found, and their derivatives.
+type SteadyStates struct {
+	Steady steady.Way `key:"solver.steady"` // how steady states are found
+	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
+	SteadyStart string  `key:"solver.steady_start"`
+	SteadyFlow  bool    `key:"sens.steady"`       // their derivatives are integrated in time
+	SteadyTol   float64 `key:"solver.steady_tol"` // of Newton's last step, in units of the tolerances; 0: the default
+}
+
+// Derivatives says which derivatives are asked for, how they are made, and how they are checked.
+type Derivatives struct {
+	Of       []string        `key:"sens.of"`   // names of objectives; nil: all
+	Wrt      []target.Target `key:"sens.wrt"`  // variables; nil: all
+	Mode     string          `key:"sens.mode"` // of sens.Modes, or Auto
+	Order    int             // of the derivatives: 1 or 2; 0 is 1
+	HVP      Vector          // that Hessians are multiplied with
+	Control  Control         `key:"sens.control"`    // whether derivatives take part in error control
+	Errors   bool            `key:"sens.error"`      // of derivatives are shown
+	SensTol  float64         `key:"solver.sens_tol"` // what the relative accuracy of derivatives must be; 0: not asked
+	Backward Backward
+	Bump     float64        `key:"sens.bump"` // of the mode differences; 0: a part of each variable
+	Check    *GradientCheck // after the gradient was computed; nil: not asked
 }
 
 // said is what settings say of models of some kinds, and what has no field of its own.

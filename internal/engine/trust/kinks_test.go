@@ -31,81 +31,6 @@ func warnsOfKink(t *testing.T, text, model string, want bool) {
 	}
 }
 
-// TestKinksOfTheClock reads tables at their knots. Rates that are at one for a moment have a derivative all the same;
-// readings of objectives have none if the knot, or the reading, is at a time that a param moves.
-func TestKinksOfTheClock(t *testing.T) {
-	const head = `
-data F { time = [0, 1, 2, 4]  u = [0.5, 1, 0.5, 2] }
-param k = 0.5, tau = 1
-state c = 1
-c' = interp(F.time, F.u, t) - k*c
-objective L = final(c)
-`
-	for text, want := range map[string]bool{
-		"time t from 0 to 4\nevent at 1 { c += 1 }":                                 false,
-		"time t from 0 to 4\nevent at [1, 2] { c += 1 }":                            false,
-		"time t from 0 to 4\nevent every 1 from 1 { c += 1 }":                       false,
-		"time t from 0 to 4\nevent at tau { c += 1 }":                               false,
-		"time t from 0 to 4\nevent every tau count 2 { c += 1 }":                    false,
-		"param t0 = 0\ntime t from t0 to 4\nstate y = t0\ny' = c":                   false,
-		"time t from 0 to 4\nobjective K = sum_at([tau], c*interp(F.time, F.u, t))": true,
-		"time t from 0 to 4\nstate y = 0\ny' = abs(sin(tau*t))":                     false,
-		"time t from 0 to 4\nstate y = 0\ny' = abs(y)":                              true,
-		"time t from 0 to 4\nstate y = 0\ny' = interp(F.time, F.u, t - y)":          false,
-		"time t from 0 to 4\nstate y = 0, z = 0\ny' = 1\nz' = max(y, 0)":            false,
-		"time t from 0 to 4\nstate y = 0, z = 0\ny' = -z\nz' = max(y, 0)":           true,
-	} {
-		warnsOfKink(t, text, text+head, want)
-	}
-}
-
-// TestJumpsInBranches has jumps in branches that are taken, and in such that are not.
-func TestJumpsInBranches(t *testing.T) {
-	const head = `
-time t from 0 to 2
-param k = 1, v = 0, w = 0
-state x = 1, y = 0
-objective X = final(x)
-`
-	for text, want := range map[string]bool{
-		"y' = 0\nx' = if x > 10 then sign(v) else -k*x":                                    false,
-		"y' = 0\nx' = if x > 10 then sign(y) else -k*x":                                    false,
-		"y' = 0\nx' = if x > 10 then sign(y - v) else -k*x":                                false,
-		"y' = -y\nx' = -k*x*(if t > 1.5 then (if x > 10 then sign(y) else 1) else 1)":      false,
-		"y' = -y\nx' = -k*x*(if t > 1.5 then sign(y) else 1)":                              true,
-		"y' = 1\nx' = if x > 10 then sign(y) else -k*x":                                    false,
-		"y' = -y\nx' = if x < 0.5 then sign(y) else -k*x":                                  true,
-		"y' = 0\nx' = sign(y) - k*x":                                                       true,
-		"y' = 0\nx' = if x < 0.5 then sign(v) else -k*x":                                   true,
-		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then sign(v) else x)":            false,
-		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then floor(y) else x)":           false,
-		"y' = 0\nx' = -k*x\nobjective Z = final(if x < 10 then sign(y) else x)":            true,
-		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 and v > 0 then x^2 else x)":      false,
-		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and w > 0 then 1 else x)":         false, // of either alone
-		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and 2*v > 0 then 1 else x)":       true,
-		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k > 3 then x + sign(y) else x }": false,
-		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k < 3 then x + sign(y) else x }": true,
-		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x > 10 then sign(y) else x*x)":    false,
-		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x < 10 then sign(y) else x*x)":    true,
-		// Parts of conditions that the other parts decide.
-		"y' = 0\nx' = if x > 10 and y > 0 then 5 else -k*x":                      false,
-		"y' = -y\nx' = if x > 10 and y >= 0 then 5 else -k*x":                    false,
-		"y' = 0\nx' = if x < 0.5 and y > 0 then 5 else -k*x":                     true,
-		"y' = 0\nx' = if x > 10 or y > 0 then 5 else -k*x":                       true,
-		"y' = 0\nx' = if not (x < 10 or y <= 0) then 5 else -k*x":                false,
-		"y' = 0\nx' = if x > 10 and (y > 0 or v > 0) then 5 else -k*x":           false,
-		"y' = 0\nx' = if t > 5 and y > 0 then 5 else -k*x":                       false,
-		"y' = 0\nx' = if t > 1.9 and y > 0 then 5 else -k*x":                     true,
-		"y' = if t > 1 then 1 else 0\nx' = if x > 10 and y > 0 then 5 else -k*x": false,
-		"y' = if t > 1 then 1 else 0\nx' = if x < 10 and y > 0 then 5 else -k*x": true,
-		"y' = 0\nx' = -k*x\nevent e when x > 10 and y > 0 { x = 1 }":             false,
-		"y' = 0\nx' = -k*x\nevent e when x < 0.5 and y > 0 { x = 1 }":            true,
-		"y' = 0\nx' = if y > 0 and 2*y > w then 5 else -k*x":                     true,
-	} {
-		warnsOfKink(t, text, head+text, want)
-	}
-}
-
 // TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where
 // they go, also by stages at the kink itself.
 func TestKinksLeftAtOnce(t *testing.T) {
@@ -134,124 +59,11 @@ func TestKinksLeftAtOnce(t *testing.T) {
 	}
 }
 
-// TestKinksBesideAbs reads other functions than abs where they have a kink, and where they seem to have one.
-func TestKinksBesideAbs(t *testing.T) {
-	for text, want := range map[string]bool{
-		"x' = 1.5*x + hypot(x, x)":                              true,
-		"x' = 1.5*x + hypot(x, y)":                              false,
-		"x' = x + norm([x, 2*x])":                               true,
-		"x' = x + norm([x, y])":                                 false,
-		"x' = x + sqrt(x^2)":                                    true,
-		"x' = x + (x^2)^(p/2)":                                  true,
-		"x' = x + (x^2)^p":                                      false,
-		"x' = x + x^p":                                          false,
-		"x' = x + max([x, -x, -1])":                             true,
-		"x' = x + max([x, -x, 1])":                              false,
-		"x' = x + min(v[i] for i in 1:2)":                       true,
-		"x' = x + sum(max(v[i], w[i]) for i in 1:2)":            true,
-		"x' = x + sum(max(v[i], w[i] - i) for i in 1:2)":        false,
-		"x' = x + sqrt(max(x - 1, 0))":                          false,
-		"x' = x + max(max(x - 1, 0), max(x - 2, 0))":            false,
-		"x' = x + hypot(max(x - 1, 0), max(x - 2, 0))":          false,
-		"x' = 1 + hypot(x, x)":                                  false, // left at once
-		"x' = 1\nobjective K = final(hypot(y - 1, v[1]))":       true,
-		"x' = 1\nobjective K = final(sqrt((y - 1)^2))":          true,
-		"x' = 1\nobjective K = final(sqrt((y - 1)^2 + p))":      false,
-		"x' = 1\nobjective K = final(x) + sqrt(p - 1)^2":        false,
-		"x' = 1\nobjective K = final(x) + sqrt((p - 1)^2)":      true,
-		"x' = 1\nobjective K = sum_at([1], norm([y - 1, 0*x]))": true,
-	} {
-		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1\nobjective J = final(x)\n"+
-			"state x = 0, y = 1, v[2] = 0, w[2] = 0\n"+
-			"y' = 0\nv[i]' = 0 for i in 1:2\nw[i]' = 0 for i in 1:2\n"+text, want)
-	}
-}
-
-// TestKinksOfParams reads kinks of params alone, in what is computed once a run, in bodies and in conditions. A smooth
-// table has no kink at an inner knot.
-func TestKinksOfParams(t *testing.T) {
-	for text, want := range map[string]bool{
-		"state x = max(p, 1)":                                                                                true,
-		"state x = max(p, 2)":                                                                                false,
-		"state x = max(t, p - 1)":                                                                            true,
-		"param q = max(p, 1)\nstate x = q":                                                                   true,
-		"param q = max(2, 1)\nstate x = q":                                                                   false,
-		"state x = interp([0, 1, 2], [0, 1, 4], p)":                                                          true,
-		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)":                                         false,
-		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = spline)":                                           false,
-		"state x = interp([1, 2, 3], [0, 1, 2], p, kind = monotone)":                                         true,
-		"state x = interp([0, 1, 2], [0, 1, 3*p], 0.5, kind = monotone)":                                     false,
-		"state x = interp([0, 1, 2], [0, 1, p], 0.7, kind = monotone)":                                       true,
-		"state x = 1\nevent at max(p, 1) { x = 2 }":                                                          true,
-		"state x = 1\nevent at max(p, 0) { x = 2 }":                                                          false,
-		"state x = 1\nevent every 0.4*max(p, 1) { x = 2 }":                                                   true,
-		"state x = 1\nevent at 1 { x = max(p, 1) }":                                                          true,
-		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 1) }":                                           true,
-		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 2) }":                                           false,
-		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 1) { x = 1 }":                                     true,
-		"state x = 1, y = 0\ny' = 1\nevent when y > p { x = max(p, 1) }":                                     true,
-		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 3) { x = 1 }":                                     false,
-		"state x = 1, y = 1\ny' = -1\nevent when y <= 0 { y = max(y, 0) + 9 }":                               false,
-		"state x = 1, y = 0\ny' = if t > max(p, 1) then 1 else 2":                                            true,
-		"state x = 1, y = 0\ny' = if y > max(p, 1) then 1 else 2":                                            true,
-		"state x = 1\nobjective K = integral(x, from = 0, to = max(p, 1))":                                   true,
-		"state x = 1\nobjective K = sum_at([max(p, 1)], x)":                                                  true,
-		"state x = 1\nevent when x > 2 { x = max(p, 1) }\nsens { wrt = [p] }":                                true,
-		"param k = 1\nstate x = max(p, 1)\nsens { wrt = [k] }":                                               false,
-		"param k = 1\nstate x = 0.1\nevent at 0.5 { x = p }\nevent when x > 1 { x = 0 }\nsens { wrt = [k] }": false,
-		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }":                               false,
-		"state x = floor(p)":                                                        true,
-		"state x = floor(p + 0.5)":                                                  false,
-		"state x = ceil(p)":                                                         true,
-		"state x = round(p/2)":                                                      true,
-		"state x = trunc(p)":                                                        true,
-		"state x = trunc(p - 1)":                                                    false,
-		"state x = sign(p - 1)":                                                     true,
-		"state x = mod(p, 1)":                                                       true,
-		"state x = 4 + atan2(p - 1, -1)":                                            true,
-		"state x = 4 + atan2(p - 1, 1)":                                             false,
-		"state x = if p > 1 then 1 else 2":                                          true,
-		"state x = if p > 1 then p else 1":                                          true,
-		"state x = if p > 1 then p else 2*p - p":                                    false,
-		"state x = if p > 1 and p > 2 then 1 else 2":                                false,
-		"param q = floor(p)\nstate x = q":                                           true,
-		"state x = 1\nevent at 1 { x = floor(p) }":                                  true,
-		"state x = 1\nevent at floor(p) { x = 3 }":                                  true,
-		"state x = 1, y = 0\ny' = step(p - 1)":                                      false, // y is not read
-		"state x = 1, y = 0\ny' = floor(p)":                                         false, // y is not read
-		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":                true,
-		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":                false,
-		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }":        true,
-		"state x = 1, y = 0\ny' = 1\nevent when y > 9.5 and p > 1 { x = 1 }":        false,
-		"state x = 1\nobjective K = final(if p > 1 then 1 else 2)":                  true,
-		"state x = 1, y = 0\ny' = abs(sign(sin(t)) - p)":                            true,
-		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 1 else 0) - p)":              true,
-		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":              false,
-		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                       false,
-		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)": false,
-		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p)":                  false, // y is not read
-	} {
-		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
-	}
-}
-
 // TestKinksBesideDiscretes reads a tie of time and a param, with a discrete that params move and without.
 func TestKinksBesideDiscretes(t *testing.T) {
 	const tie = "time t from 0 to 3\nparam a = 2, p = 1\nstate x = 1\nx' = -x\nobjective L = sum_at([2], min(t, a))\n"
 	warnsOfKink(t, "no discrete", tie, true)
 	warnsOfKink(t, "one", tie+"discrete d = p\nevent e when x > (if d <= 1 then 2 else p) once { d = 0.5*d }", true)
-}
-
-// TestThresholdsOfModes compares params with what another condition of params chooses.
-func TestThresholdsOfModes(t *testing.T) {
-	for text, want := range map[string]bool{
-		"if b >= (if a > u then a else 0.5) then 2 else 1": true,
-		"if b >= (if a < u then a else 0.5) then 2 else 1": false,
-		"if (if a > u then b else 2) > 1 then 2 else 1":    true,
-	} {
-		warnsOfKink(t, text, "time t from 0 to 1\nparam a = 1, b = 1, u = 0\nstate x = 1\nx' = "+text+
-			"\nobjective L = final(x)", want)
-	}
 }
 
 // TestThresholdsNothingMoves has a jump whose argument is a level: it stands at that of another jump, which nothing
@@ -264,46 +76,6 @@ y' = -3*y + (if mod(floor(t/b), 2) < 0.5 then a else 0)
 x' = -3*x + (if mod(floor(t/u), 2) < 0.5 then a else 0)
 objective L = final(x)
 `, false)
-}
-
-// TestThresholdsInModes has conditions that params alone take over their thresholds while the modes inside them, or the
-// larger of two operands, stay as they are. Those count that something reads, and whose events come.
-func TestThresholdsInModes(t *testing.T) {
-	for text, want := range map[string]string{
-		"x' = if b >= (if x > 0.5*c then a else 0.5) then 2 else 1":       "a b",
-		"x' = if b >= (if x > 9*c then a else 0.5) then 2 else 1":         "",
-		"x' = if b >= (if x > 9*c then a else 0.5) then 2*c else c + c":   "",
-		"x' = if (if t > 0.5*c then b else 2) > a then 2 else 1":          "a b",
-		"x' = if (if t > 0.5*c then b else 2) > 0.5 then 2 else 1":        "",
-		"x' = if 1 <= max(t, b) then 2 else 1":                            "b",
-		"x' = if c <= max(t, b) then 2 else 1":                            "",
-		"x' = if min(2*t, b) > 1 then 2 else 1":                           "b",
-		"x' = if t < t*b then 2 else 1":                                   "b",
-		"x' = if b > max(a, 1) then 2 else 1":                             "b", // a decides nothing by itself
-		"x' = if (if y > 0.5*c then b else 9*c) > 1 then 2 else 1":        "b",
-		"x' = c\nevent when t > (if a >= b then 0.5 else c) { x = 9 }":    "a b",
-		"x' = c\nevent when c > (if a >= b then 0.5 else 1) { x = 9 }":    "",
-		"x' = c\nevent when b > (if t > 0.5*c then u else a) { x = 9 }":   "a b",
-		"x' = c\nevent when b > (if t > 0.5*c then 2*c else a) { x = 9 }": "",
-		"x' = c\nevent when b > 1 { x = 9 }":                              "",
-		// An observation at the time of the event.
-		"discrete d = 1\nx' = if u >= d then 2 else 1\nevent s at 1 { d = 0 }\nobjective K = sum_at([1], t)": "u",
-		// Observations before what the condition decides.
-		"x' = c\nevent when (if a < 1 then u else t) > 1 { x = 9 }\nobjective K = sum_at([0.5, 1], t)": "a",
-		// What weighs nothing at first, and moves.
-		"x' = (u + t)*max(b, 1)":                                            "b",
-		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",
-		"x' = c\nevent when (if t > 0.5*c then u else 1) < 0 { x = x + 1 }": "u",
-	} {
-		s, err := modeltest.Sensitivities(t, "time t from 0 to 1.25\nparam a = 1, b = 1, c = 2, u = 0\n"+
-			"state x = 1, y = 0\ny' = 3*c\nobjective L = final(x)\n"+text, "adjoint")
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := modeltest.Marked(s, 0); got != want {
-			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
-		}
-	}
 }
 
 // TestKinksOfTheirParams has a kink of params alone: derivatives by others are right.
@@ -600,29 +372,6 @@ func TestKinksOfZeros(t *testing.T) {
 		}
 		if got = strings.TrimSpace(got); got != want {
 			t.Errorf("%s: by %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestCounters has states that count events. A condition that a body sets to its threshold makes derivatives those of
-// one side by what moves the count, or the event, and no others.
-func TestCounters(t *testing.T) {
-	for text, want := range map[string]string{
-		"n' = 0\nevent every 0.5 from 0.2 { n = n + 1 }":                                  "initial(n)",
-		"n' = 0\nevent every 0.5 from 0.2*p { n = n + 1 }":                                "initial(n)",
-		"n' = q - 2\nevent at 1 { n = 3 }":                                                "q",
-		"n' = q - 2\nevent at 1 { n = n + 3 }":                                            "q initial(n)",
-		"n' = 0\nevent at 1 { n = n + p + 2 }":                                            "p initial(n)",
-		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "initial(n)",
-	} {
-		s, err := modeltest.Sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
-			"x' = k*q*p*(if n >= 3 then 2 else 1) + 0*n\nobjective J = final(x)\n"+
-			text, "adjoint")
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := modeltest.Marked(s, 0); got != want {
-			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
 }

@@ -58,13 +58,15 @@ type Hybrid struct {
 	pb, db []float64 // accumulators
 	rows   [][]float64
 
-	// Work space, one set a size.
-	y, k, yp, dp []C
-	Evals        int
-	Asked        *int // counts evaluations of guards, where it is set, those by copies as well
+	scratch
+	Evals int
+	Asked *int // counts evaluations of guards, where it is set, those by copies as well
 
 	places *matrices.Jacobian // all places, once a size
 }
+
+// scratch is work space, one set a size.
+type scratch struct{ y, k, yp, dp []C }
 
 // With returns a copy of the system with work space of its own and l lanes.
 func (h *Hybrid) With(l int) *Hybrid {

@@ -65,6 +65,3 @@ func (d *draw) delays() {
 		d.objective("at_event(e, 1)", lit(0), 1)
 	}
 }
-
-// oneNumber chooses one of some numbers.
-func (d *draw) oneNumber(list ...float64) float64 { return list[d.pick(len(list))] }

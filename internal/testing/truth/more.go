@@ -7,7 +7,7 @@ import (
 )
 
 // started draws windows of time that begin when an event of a state sets a discrete.
-func (d *draw) started() known {
+func (d *driver) started() known {
 	m := d.moving()
 	c := d.ofState(m)
 	w, A := d.param("w", d.width()), d.amplitude("A")
@@ -32,7 +32,7 @@ func (d *draw) started() known {
 }
 
 // changed draws a periodic signal whose period or amplitude an event changes.
-func (d *draw) changed() known {
+func (d *driver) changed() known {
 	T := d.instant("T", d.time(0.2, 0.8))
 	P := d.param("P", d.rounded(d.duration()/d.uniform(2, 30), 0, math.Inf(1), 4))
 	A := d.amplitude("A")
@@ -261,7 +261,7 @@ func (d *draw) sampled() {
 }
 
 // manyKinks draws a sum of kinks of many states, more than steps are ended for.
-func (d *draw) manyKinks() known {
+func (d *driver) manyKinks() known {
 	n := 8 + d.pick(50)
 	r := d.param("r", d.rounded(d.uniform(0.5, 3)/d.duration(), 0, math.Inf(1), 4))
 	gap, c, A := d.param("gap", d.uniform(0.5, 3)/float64(n)), d.param("c", d.uniform(0, 0.3)), d.amplitude("A")

@@ -1,25 +1,6 @@
 package truth
 
-import (
-	"fmt"
-	"math"
-)
-
-// rate draws a rate constant that matters within the span.
-func (d *draw) rate(name string) value { return d.rateOf(name, d.log(0.1, 8)/d.duration()) }
-
-// rateOf declares a rate constant of about x that differs from the others: closed forms divide by the differences.
-func (d *draw) rateOf(name string, x float64) value {
-	for i := 0; i < len(d.rates); i++ {
-		if r := x / d.rates[i]; r > 0.93 && r < 1.07 {
-			x *= 1.19
-			i = -1
-		}
-	}
-	x = d.rounded(x, 0, math.Inf(1), 4)
-	d.rates = append(d.rates, x)
-	return d.param(name, x)
-}
+import "fmt"
 
 // read makes objectives of an expression of time whose signal is known: it drives states, or is integrated as it is.
 func (d *draw) read(k known) {
@@ -68,9 +49,6 @@ func (d *draw) read(k known) {
 		d.tied = tied
 	}
 }
-
-// anything declares a state for a model that needs none.
-func (d *draw) anything() { d.state("q", "1", "-0.3*$/"+number(d.duration())) }
 
 // readState makes objectives of a state that receives impulses and decays.
 func (d *draw) readState(x string, u signal) {

@@ -14,6 +14,9 @@ type known struct {
 	signal signal
 }
 
+// driver draws what drives a model: expressions of time, and of states, whose course is known.
+type driver struct{ sheet }
+
 // window is a condition on time that is true from a until b.
 type window struct {
 	condition string
@@ -21,14 +24,14 @@ type window struct {
 }
 
 // width draws the length of a window: a fraction of the span, down to what steps may miss.
-func (d *draw) width() float64 { return d.duration() * d.log(2e-4, 0.2) }
+func (d *driver) width() float64 { return d.duration() * d.log(2e-4, 0.2) }
 
 // window draws a condition of any spelling that is true once within a part of the span.
-func (d *draw) window(lo, hi float64) window {
+func (d *driver) window(lo, hi float64) window {
 	return d.windowFrom(d.time(lo, lo+0.75*(hi-lo)), d.width())
 }
 
-func (d *draw) windowFrom(at, width float64) window {
+func (d *driver) windowFrom(at, width float64) window {
 	a, w := d.instant("a", at), d.param("w", width)
 	b := a.add(w.num)
 	low, high := a.sub(w.num), b
@@ -71,7 +74,7 @@ func (d *draw) windowFrom(at, width float64) window {
 }
 
 // after returns those of some times that are after the start: what is true at the start does not fire there.
-func (d *draw) after(times ...num) []num {
+func (d *driver) after(times ...num) []num {
 	return slices.DeleteFunc(times, func(t num) bool { return t.re() <= d.from.re() })
 }
 
@@ -100,7 +103,7 @@ func words(text string, by map[string]string) string {
 }
 
 // amplitude draws a number of any scale, as a param.
-func (d *draw) amplitude(name string) value {
+func (d *driver) amplitude(name string) value {
 	x := d.uniform(1, 10)
 	switch d.pick(10) {
 	case 8:
@@ -112,7 +115,7 @@ func (d *draw) amplitude(name string) value {
 }
 
 // windowed draws an expression that has a value within a window and others outside.
-func (d *draw) windowed() known {
+func (d *driver) windowed() known {
 	w := d.window(0.02, 0.98)
 	A := d.amplitude("A")
 	zero := num{}
@@ -147,7 +150,7 @@ func (d *draw) windowed() known {
 }
 
 // windowSum draws a sum, or a chain, of windows one after another.
-func (d *draw) windowSum() known {
+func (d *driver) windowSum() known {
 	n := 2 + d.pick(2)
 	A := d.amplitude("A")
 	at, level := []num{}, []num{{}}
@@ -176,7 +179,7 @@ func (d *draw) windowSum() known {
 }
 
 // nested draws windows within windows and conditions within conditions.
-func (d *draw) nested() known {
+func (d *driver) nested() known {
 	outer := d.windowFrom(d.time(0.1, 0.4), d.duration()*d.uniform(0.2, 0.5))
 	share := d.uniform(0.1, 0.6)
 	inner := d.windowFrom(outer.a.re()+share*(outer.b.re()-outer.a.re()), d.duration()*d.log(5e-4, 0.02))
@@ -218,14 +221,14 @@ func (d *draw) nested() known {
 }
 
 // period declares a period, of which so many go into the span. Moved by its scale, it moves the last jump by one.
-func period(d *draw, cycles float64) value {
+func period(d *driver, cycles float64) value {
 	P := d.param("P", d.rounded(d.duration()/cycles, 0, math.Inf(1), 4))
 	d.scaled(P.re() * P.re() / max(P.re(), math.Abs(d.to.re())))
 	return P
 }
 
 // periodic draws a signal that repeats, made of functions with jumps.
-func (d *draw) periodic() known {
+func (d *driver) periodic() known {
 	cycles := d.uniform(1.3, 40)
 	P := period(d, cycles)
 	A := d.amplitude("A")
@@ -295,7 +298,7 @@ func (d *draw) periodic() known {
 }
 
 // staircase draws an expression that is linear but for jumps: mod, sawtooth, floor, round, ceil, trunc.
-func (d *draw) staircase() known {
+func (d *driver) staircase() known {
 	cycles := d.uniform(1.3, 20)
 	P := period(d, cycles)
 	A := d.amplitude("A")
@@ -333,7 +336,7 @@ func (d *draw) staircase() known {
 }
 
 // infusions draws doses of the library or by hand, one after another.
-func (d *draw) infusions() known {
+func (d *driver) infusions() known {
 	n := 1 + d.pick(6)
 	tau := d.duration() / (float64(n) + 0.5)
 	first := d.instant("t1", d.time(0.01, 0.3/float64(n)))
@@ -367,7 +370,7 @@ func (d *draw) infusions() known {
 }
 
 // table draws a table that is read at a function of time.
-func (d *draw) table() known {
+func (d *driver) table() known {
 	n := 3 + d.pick(4)
 	span := d.duration()
 	x := []float64{0.05 + 0.1*d.next()}
@@ -439,7 +442,7 @@ func join(list []float64) string {
 }
 
 // repeatedTable draws a table that is read at mod(t, P).
-func (d *draw) repeatedTable() known {
+func (d *driver) repeatedTable() known {
 	cycles := d.uniform(1.3, 12)
 	P := period(d, cycles)
 	A := d.amplitude("A")
@@ -472,7 +475,7 @@ func (d *draw) repeatedTable() known {
 }
 
 // kinked draws functions of time with kinks.
-func (d *draw) kinked() known {
+func (d *driver) kinked() known {
 	A := d.amplitude("A")
 	from, to := d.from.num, d.to.num
 	far := lit(d.duration())
@@ -560,7 +563,7 @@ func (d *draw) kinked() known {
 }
 
 // oscillating draws waves, and products of a wave with a decay, a window or another wave.
-func (d *draw) oscillating() known {
+func (d *driver) oscillating() known {
 	from, to := d.from.num, d.to.num
 	om := d.param("om", d.rounded(d.log(3, 400)/d.duration(), 0, math.Inf(1), 4))
 	d.scaled(1 / d.duration())
@@ -588,7 +591,7 @@ func (d *draw) oscillating() known {
 }
 
 // doses draws doses at times, by events, of which it returns the state that receives them as rate 0 and its jumps.
-func (d *draw) doses() (state string, u signal) {
+func (d *driver) doses() (state string, u signal) {
 	n := 1 + d.pick(5)
 	A := d.amplitude("D")
 	F := d.param("F", d.uniform(0.2, 1))
@@ -641,11 +644,11 @@ func (d *draw) doses() (state string, u signal) {
 }
 
 // composed draws the sum or the product of two signals of any kinds.
-func (d *draw) composed() known {
-	kinds := []func(*draw) known{
-		(*draw).windowed, (*draw).periodic, (*draw).table, (*draw).kinked, (*draw).oscillating, (*draw).byState,
-		(*draw).infusions, (*draw).staircase, (*draw).nested, (*draw).windowSum, (*draw).repeatedTable,
-		(*draw).ofMotion,
+func (d *driver) composed() known {
+	kinds := []func(*driver) known{
+		(*driver).windowed, (*driver).periodic, (*driver).table, (*driver).kinked, (*driver).oscillating,
+		(*driver).byState, (*driver).infusions, (*driver).staircase, (*driver).nested, (*driver).windowSum,
+		(*driver).repeatedTable, (*driver).ofMotion,
 	}
 	a := kinds[d.pick(len(kinds))](d)
 	b := kinds[d.pick(len(kinds))](d)

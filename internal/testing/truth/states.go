@@ -21,7 +21,7 @@ type motion struct {
 func (m motion) at(t float64) float64 { return m.course.value(lit(t)).re() }
 
 // moving draws a state that moves through levels.
-func (d *draw) moving() motion {
+func (d *driver) moving() motion {
 	from, to := d.from.num, d.to.num
 	inside := func(list ...num) []num {
 		list = slices.DeleteFunc(list, func(t num) bool { return !(t.re() > from.re() && t.re() < to.re()) })
@@ -110,7 +110,7 @@ type conditioned struct {
 }
 
 // ofState draws a condition on a state: a threshold, or a window.
-func (d *draw) ofState(m motion) conditioned {
+func (d *driver) ofState(m motion) conditioned {
 	t := d.time(0.05, 0.95)
 	level := m.at(t)
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -156,7 +156,7 @@ func (d *draw) ofState(m motion) conditioned {
 }
 
 // middles returns times between the changes of a condition, before the first and after the last of them, too.
-func (d *draw) middles(times []num) []float64 {
+func (d *driver) middles(times []num) []float64 {
 	var list []float64
 	before := d.from.re()
 	for _, t := range append(slices.Clone(times), d.to.num) {
@@ -167,10 +167,10 @@ func (d *draw) middles(times []num) []float64 {
 }
 
 // byState draws a signal that a condition on a state switches.
-func (d *draw) byState() known { return d.switched(d.moving()) }
+func (d *driver) byState() known { return d.switched(d.moving()) }
 
 // switched draws a signal that a condition on a motion switches.
-func (d *draw) switched(m motion) known {
+func (d *driver) switched(m motion) known {
 	c := d.ofState(m)
 	A := d.amplitude("A")
 	level := []num{}
@@ -185,7 +185,7 @@ func (d *draw) switched(m motion) known {
 }
 
 // risings returns the times at which a condition becomes true.
-func (d *draw) risings(c conditioned) []num {
+func (d *driver) risings(c conditioned) []num {
 	var list []num
 	middle := d.middles(c.times)
 	for i, t := range c.times {
@@ -216,10 +216,10 @@ func (d *draw) counted(event string, at []num) {
 }
 
 // ofMotion draws functions with kinks of a state.
-func (d *draw) ofMotion() known { return d.kinkedBy(d.moving()) }
+func (d *driver) ofMotion() known { return d.kinkedBy(d.moving()) }
 
 // kinkedBy draws functions with kinks of a motion.
-func (d *draw) kinkedBy(m motion) known {
+func (d *driver) kinkedBy(m motion) known {
 	A := d.amplitude("A")
 	span := func(t float64) float64 { return m.at(d.from.re() + t*d.duration()) }
 	c := d.param("c", d.rounded(span(d.uniform(0.1, 0.9)), math.Inf(-1), math.Inf(1), 5))

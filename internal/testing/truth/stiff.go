@@ -30,10 +30,10 @@ func stiffly(model func(d *draw)) func(d *draw) {
 }
 
 // fastRate draws a rate constant that is fast within the span.
-func (d *draw) fastRate(name string) value { return d.rateOf(name, d.log(30, 1e6)/d.duration()) }
+func (d *driver) fastRate(name string) value { return d.rateOf(name, d.log(30, 1e6)/d.duration()) }
 
 // anyRate draws a rate constant that is slow or fast.
-func (d *draw) anyRate(name string) value {
+func (d *driver) anyRate(name string) value {
 	if d.chance(0.5) {
 		return d.rate(name)
 	}
@@ -41,7 +41,7 @@ func (d *draw) anyRate(name string) value {
 }
 
 // forcing draws a smooth signal of time, or one that has corners.
-func (d *draw) forcing() known {
+func (d *driver) forcing() known {
 	switch d.pick(6) {
 	default:
 		om := d.param("om", d.rounded(d.uniform(0.5, 12)/d.duration(), 0, math.Inf(1), 4))

@@ -1,0 +1,117 @@
+package modeltest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// Cases runs the models of all files testdata/FOLDER/*.txtar of the package whose tests run. A file begins with what it
+// is about. Its first section, model, has a line with "…" alone. Each of the others is a case: its text takes the place
+// of that line, and its name says what must be found, in clauses that semicolons part:
+//
+//	J: a b           derivatives of J by a and b are marked, and no others
+//	params of J: a   likewise, whatever is marked by initial values
+//	dJ/da = 0.5      to seven digits
+//	kink: 1          so many warnings of a code, notes not counted; or some
+//
+// Settings stand in the model.
+func Cases(t *testing.T, folder string) {
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata/%s has no files of cases: %v", folder, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Parse(text)
+			if len(archive.Files) < 2 || archive.Files[0].Name != "model" {
+				t.Fatal("there is no section model, or no case behind it")
+			}
+			before, after, ok := strings.Cut(string(archive.Files[0].Data), "…\n")
+			if !ok {
+				t.Fatal("the model has no place for cases: a line with … alone")
+			}
+			for _, c := range archive.Files[1:] {
+				runCase(t, before+string(c.Data)+after, string(c.Data), c.Name)
+			}
+		})
+	}
+}
+
+// runCase runs a model and holds it against clauses; shown is the part of it that messages show.
+func runCase(t *testing.T, model, shown, clauses string) {
+	m, err := odes.Parse("model.ode", model, odes.ParseOptions{})
+	if err != nil {
+		t.Errorf("%s%v", shown, err)
+		return
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Errorf("%s%v", shown, err)
+		return
+	}
+	for clause := range strings.SplitSeq(clauses, ";") {
+		if wrong := against(t, s, strings.TrimSpace(clause)); wrong != "" {
+			t.Errorf("%s%s: %v", shown, wrong, s.Warnings)
+		}
+	}
+}
+
+// against says how a result differs from what a clause wants; "" where it does not.
+func against(t *testing.T, s *odes.Sensitivities, clause string) string {
+	t.Helper()
+	if head, number, is := strings.Cut(clause, "="); is {
+		of, by, derivative := strings.Cut(strings.TrimSpace(head), "/")
+		if derivative {
+			of, by = strings.TrimPrefix(of, "d"), strings.TrimPrefix(by, "d")
+		}
+		want, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil {
+			return clause + " is no number"
+		}
+		if got := Derivative(t, s, of, by); !Near(got, want, 1e-7) {
+			return strings.TrimSpace(head) + " is " + diag.Number(got) + ", want " + diag.Number(want)
+		}
+		return ""
+	}
+	of, wanted, is := strings.Cut(clause, ":")
+	if !is {
+		return clause + " is no clause"
+	}
+	wanted = strings.TrimSpace(wanted)
+	of, params := strings.CutPrefix(of, "params of ")
+	if i := slices.IndexFunc(s.Values, func(v odes.Value) bool { return v.Name == of }); i >= 0 {
+		got, want := strings.Fields(Marked(s, i)), strings.Fields(wanted)
+		if params {
+			got = slices.DeleteFunc(got, func(name string) bool { return strings.HasPrefix(name, "initial(") })
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			return of + " is marked by " + strings.Join(got, " ") + ", want " + wanted
+		}
+		return ""
+	}
+	n := 0
+	for _, w := range s.Warnings {
+		if w.Code == diag.Code(of) && w.Level == diag.Warning {
+			n++
+		}
+	}
+	if strconv.Itoa(n) != wanted && !(wanted == "some" && n > 0) {
+		return "there are " + strconv.Itoa(n) + " warnings " + of + ", want " + wanted
+	}
+	return ""
+}
