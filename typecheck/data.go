@@ -20,6 +20,7 @@ type dataTable struct {
 	*model.Table
 	units []units.Unit
 	texts []textColumn
+	said  map[string]said // by columns without a unit
 	// times and timeUnit are the column `time` as it is written, where that is converted to the time of the model; nil
 	// where it is not.
 	times    []float64
@@ -52,6 +53,25 @@ type textColumn struct {
 	name  string
 	cells []string
 	why   error // for a column in a file: why it does not hold numbers
+}
+
+// said is a unit in round brackets at the end of a heading, such as "conc (ng/mL)". It is a part of the name: the
+// numbers count in the unit of what they are compared with.
+type said struct {
+	heading, text string
+	unit          units.Unit
+}
+
+// headingSays warns where a heading says another unit than that in which its numbers count.
+func (c *checker) headingSays(t *dataTable, column string, counts units.Unit, at source.Span) {
+	s, ok := t.said[column]
+	if !ok || c.variant != nil || c.unitMode == "off" || !counts.Known() || !s.unit.SameDimension(counts) ||
+		s.unit.Same(counts) {
+		return
+	}
+	c.list.Warnf(CodeUnit, at, "the numbers under %q count in %s, though the heading says %s: only square brackets give "+
+		"a unit; write csv(\"…\", %s = \"%s [%s]\")", s.heading, bracketed(counts), s.text, column, s.heading,
+		s.text[1:len(s.text)-1])
 }
 
 // text returns the position of a column of texts, or -1.
@@ -160,6 +180,9 @@ func (c *checker) resolveData(e *entity) {
 // It returns false after an error.
 func (c *checker) modelTime(e *entity, t *dataTable, k int) bool {
 	if c.model.Time == nil || t.units[k].Same(c.model.Time.Type.Unit) {
+		if c.model.Time != nil {
+			c.headingSays(t, "time", c.model.Time.Type.Unit, e.span)
+		}
 		return true
 	}
 	from, to := t.units[k], c.model.Time.Type.Unit
@@ -315,6 +338,15 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			return true
 		}
 		t.add(name, d, u)
+		if i := strings.LastIndexByte(bare, '('); unit == "" && i > 0 && strings.HasSuffix(bare, ")") {
+			text := bare[i:]
+			if tree := stdlib.ParseUnit("[" + text[1:len(text)-1] + "]"); c.isKnown(tree) {
+				if t.said == nil {
+					t.said = map[string]said{}
+				}
+				t.said[name] = said{bare, text, c.unitAt(tree, at)}
+			}
+		}
 		return true
 	}
 	if len(call.Args) == 1 {
