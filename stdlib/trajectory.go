@@ -54,7 +54,8 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state",
-		Doc: "the value of e at the steady state that the run would reach if it continued beyond its end with time fixed",
+		Doc: "the value of e at the steady state that the run would reach if it continued beyond its end with time " +
+			"fixed",
 	},
 	{
 		Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e",

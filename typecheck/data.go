@@ -69,8 +69,8 @@ func (c *checker) headingSays(t *dataTable, column string, counts units.Unit, at
 		s.unit.Same(counts) {
 		return
 	}
-	c.list.Warnf(CodeUnit, at, "the numbers under %q count in %s, though the heading says %s: only square brackets give "+
-		"a unit; write csv(\"…\", %s = \"%s [%s]\")", s.heading, bracketed(counts), s.text, column, s.heading,
+	c.list.Warnf(CodeUnit, at, "the numbers under %q count in %s, though the heading says %s: only square brackets "+
+		"give a unit; write csv(\"…\", %s = \"%s [%s]\")", s.heading, bracketed(counts), s.text, column, s.heading,
 		s.text[1:len(s.text)-1])
 }
 
