@@ -311,10 +311,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 		bare, unit := unitexpr.SplitHeading(header)
 		k := slices.Index(table.Columns, header)
 		if k < 0 {
-			k = slices.IndexFunc(table.Columns, func(h string) bool {
-				b, _ := unitexpr.SplitHeading(h)
-				return b == bare
-			})
+			k = slices.IndexFunc(table.Columns, func(h string) bool { return unitexpr.Name(h) == bare })
 		}
 		if k < 0 {
 			if len(table.Columns) == 1 && strings.Contains(table.Columns[0], " ") {
@@ -356,8 +353,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 	if len(call.Args) == 1 {
 		// Every column, by the names in the header.
 		for _, h := range table.Columns {
-			name, _ := unitexpr.SplitHeading(h)
-			if !read(name, h, file.Span) {
+			if !read(unitexpr.Name(h), h, file.Span) {
 				return false
 			}
 		}

@@ -16,6 +16,12 @@ func SplitHeading(h string) (name, unit string) {
 	return strings.TrimSpace(h), ""
 }
 
+// Name returns the name in the heading of a column.
+func Name(heading string) string {
+	name, _ := SplitHeading(heading)
+	return name
+}
+
 // Round returns what stands in round brackets at the end of a heading, if it is made of units that exist: text is that
 // without the brackets. In "conc (ng/mL)" they are a part of the name, and may be meant as a unit.
 func Round(heading string, is func(name string) bool) (text string, u *ast.Unit) {
