@@ -109,7 +109,7 @@ var questions = [][2]string{
 	{"least squares", "docs/how/load-csv"},
 	{"weighted least squares", "docs/how/load-csv"},
 	{"R squared", "docs/how/compare-models"},
-	{"p-value", "docs/how/compare-models"},
+	{"clearance and volume", "docs/how/population"},
 	{"initial guess", "docs/faq"},
 	{"two compartment model", "docs/how/repeat-dose"},
 	{"impulse", "docs/how/repeat-dose"},
