@@ -89,7 +89,8 @@ func (t *Table) Numbers(k int) ([]float64, error) {
 		if err != nil {
 			hint := ""
 			if _, err := parse(strings.Replace(cell, ",", ".", 1)); err == nil {
-				hint = "; decimals are written with a point"
+				hint = "; decimals are written with a point: replace the commas in the file, or save the sheet with " +
+					"English numbers"
 			} else if limited(cell) {
 				hint = "; a value below a limit of quantification is written as the limit, and the limit said in " +
 					"the noise: normal(sd, below = limit)"

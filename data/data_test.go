@@ -178,7 +178,8 @@ func TestReadTableOfSpreadsheets(t *testing.T) {
 			"quote within a text is written twice",
 		"t,y\n0,1,5\n": "a.csv:2: 3 cells, but the header names 2 columns; decimals are written with a point, and a " +
 			"text with a comma stands in double quotes",
-		"t;y\n0;1,5\n": `a.csv:2: "1,5" in column "y" is not a number; decimals are written with a point`,
+		"t;y\n0;1,5\n": `a.csv:2: "1,5" in column "y" is not a number; decimals are written with a point: replace ` +
+			"the commas in the file, or save the sheet with English numbers",
 		"t,y\n0,<0.1\n": `a.csv:2: "<0.1" in column "y" is not a number; a value below a limit of quantification is ` +
 			"written as the limit, and the limit said in the noise: normal(sd, below = limit)",
 		"t,y\n0,BLQ\n": `a.csv:2: "BLQ" in column "y" is not a number; a value below a limit of quantification is ` +

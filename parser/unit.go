@@ -162,6 +162,9 @@ func (p *parse) noUnit(t *ast.Token) {
 func (p *parse) unitEnd(closing string, open *ast.Token) {
 	t := p.peek()
 	switch {
+	case t.Kind == ast.IdentToken && !t.NewLine && p.tokens[p.i-1].Text == "per":
+		p.fail(CodeUnit, p.at(t), "\"per\" is written /: [1/%s]", t.Text).
+			Fix(p.span(p.tokens[p.i-1].Start, t.Start), "1/", "write 1/")
 	case t.Kind == ast.IdentToken && !t.NewLine:
 		p.fail(CodeUnit, p.at(t), "units are joined by * or /; write * before \"%s\"", t.Text).
 			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")

@@ -95,6 +95,33 @@ var questions = [][2]string{
 	{"parameter not identifiable", "docs/fit"},
 	{"exit status 3", "docs/faq"},
 	{"uninstall", "docs/install"},
+
+	// A newcomer's, when something does not work.
+	{"confidence band", "docs/how/confidence-intervals"},
+	{"stiff solver fails", "docs/how/slow"},
+	{"my fit is stuck", "docs/faq"},
+	{"fit does not converge", "docs/faq"},
+	{"local minimum", "docs/faq"},
+	{"NaN", "docs/faq"},
+	{"negative concentration", "docs/faq"},
+	{"excel", "docs/how/load-csv"},
+	{"decimal comma", "docs/how/load-csv"},
+	{"least squares", "docs/how/load-csv"},
+	{"weighted least squares", "docs/how/load-csv"},
+	{"R squared", "docs/how/compare-models"},
+	{"clearance and volume", "docs/how/population"},
+	{"initial guess", "docs/faq"},
+	{"two compartment model", "docs/how/repeat-dose"},
+	{"impulse", "docs/how/repeat-dose"},
+	{"reset state at time", "docs/how/repeat-dose"},
+	{"predator prey", "docs/how/fit-oscillator"},
+	{"parallel", "docs/how/ensemble"},
+	{"interpolate forcing function", "docs/how/switch-input"},
+	{"time-varying input from data", "docs/how/switch-input"},
+	{"sensitivity equations", "docs/how/sensitivity-analysis"},
+	{"log transform parameter", "docs/how/dose-response"},
+	{"array of states", "docs/how/pde"},
+	{"GPU", "docs/limits"},
 }
 
 // TestBrowserSearch: each question finds its page among the first three hits, by the search of the site.

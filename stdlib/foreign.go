@@ -5,8 +5,16 @@ import (
 	"strings"
 )
 
-// Foreign returns advice on a name that other languages have for what this one provides, or "".
-func Foreign(name string) string { return foreign[strings.ToLower(name)] }
+// Foreign returns advice on a name that other languages have for what this one provides, or that an embedded module
+// declares, or "".
+func Foreign(name string) string {
+	for _, m := range ModuleNames() {
+		if m.Name == name {
+			return fmt.Sprintf("import it: import %s from \"%s\" gives %s", name, m.Module, m.Head)
+		}
+	}
+	return foreign[strings.ToLower(name)]
+}
 
 // ForeignBefore is Foreign for a name with what stands behind it: e^x raises a number that has no name here.
 func ForeignBefore(name, behind string) string {
@@ -87,18 +95,10 @@ var foreign = map[string]string{
 	"if_else":        "write if … then … else …",
 	"unitstep":       "write step(x)",
 	"unit_step":      "write step(x)",
-	"pulse":          "write if t >= a and t < b then … else 0",
-	"ramp":           "write max(t - a, 0)",
-	"relu":           "write max(x, 0), or: import relu from \"std/nn.ode\"",
-	"softplus":       "import it: import softplus from \"std/nn.ode\"",
-	"gelu":           "import it: import gelu from \"std/nn.ode\"",
-	"elu":            "import it: import elu from \"std/nn.ode\"",
-	"silu":           "import it: import silu from \"std/nn.ode\"",
 	"swish":          "import it as silu: import silu from \"std/nn.ode\"",
 	"logistic":       "write sigmoid(x)",
 	"expit":          "write sigmoid(x)",
 	"logit":          "write log(x/(1 - x))",
-	"sawtooth":       "write mod(t, period)/period",
 	"square_wave":    "write if mod(t, period) < width then … else …",
 	"dirac":          "an impulse is an event: event dose at T { x += amount }",
 	"impulse":        "an impulse is an event: event dose at T { x += amount }",
@@ -110,8 +110,6 @@ var foreign = map[string]string{
 	"ylag":           "write delay(x, tau): the second argument is by how much it is late",
 	"delay_fixed":    "write delay(x, tau), and past x = … for its values before the start",
 	"alag":           "a dose that comes later is an event at T + lag",
-	"hill":           "write x^n/(K^n + x^n)",
-	"mm":             "write Vmax*x/(Km + x)",
 	"lookup":         "write interp(times, values, t)",
 	"table":          "write interp(times, values, t)",
 	"interp1d":       "write interp(times, values, t)",

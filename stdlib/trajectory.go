@@ -28,11 +28,11 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "final", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the end",
-		Doc: "e at the end of the run, after the body of an event there",
+		Doc: "the value of e at the end of the run, after the body of an event there",
 	},
 	{
 		Name: "initial", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the start",
-		Doc: "e at the start of the run",
+		Doc: "the value of e at the start of the run",
 	},
 	{
 		Name: "integral", Args: []string{"e", "from", "to"}, MinArgs: 1, Class: Functional, Units: UnitsFree,
@@ -54,7 +54,8 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state",
-		Doc: "e at the steady state that the run would reach if it continued beyond its end with time fixed",
+		Doc: "the value of e at the steady state that the run would reach if it continued beyond its end with time " +
+			"fixed",
 	},
 	{
 		Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e",

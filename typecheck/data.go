@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/unitexpr"
 )
 
 // dataTable is a table with the units of its columns. Columns of texts serve only to choose rows.
@@ -20,6 +21,7 @@ type dataTable struct {
 	*model.Table
 	units []units.Unit
 	texts []textColumn
+	said  map[string]said // by columns without a unit
 	// times and timeUnit are the column `time` as it is written, where that is converted to the time of the model; nil
 	// where it is not.
 	times    []float64
@@ -52,6 +54,33 @@ type textColumn struct {
 	name  string
 	cells []string
 	why   error // for a column in a file: why it does not hold numbers
+}
+
+// said is a unit in round brackets at the end of a heading without another, as in "conc (ng/mL)". It is a part of the
+// name: the numbers count in the unit of what they are compared with.
+type said struct {
+	heading, text string
+	unit          units.Unit
+}
+
+// say keeps what the heading of a column says in round brackets.
+func (t *dataTable) say(c *checker, column, heading, unit string, at source.Span) {
+	if text, u := unitexpr.Round(heading, c.isUnit); unit == "" && u != nil {
+		if t.said == nil {
+			t.said = map[string]said{}
+		}
+		t.said[column] = said{heading, text, c.unit(unitexpr.Move(u, at))}
+	}
+}
+
+// counts warns where a heading says another unit than that in which its numbers count.
+func (t *dataTable) counts(c *checker, column string, in units.Unit, at source.Span) {
+	s, ok := t.said[column]
+	if ok && c.variant == nil && c.unitMode != "off" && in.Known() && s.unit.SameDimension(in) && !s.unit.Same(in) {
+		c.list.Warnf(CodeUnit, at, "the numbers under %q count in %s, though the heading says (%s): only square "+
+			"brackets give a unit; write csv(\"…\", %s = \"%s [%s]\")", s.heading, bracketed(in), s.text, column,
+			s.heading, s.text)
+	}
 }
 
 // text returns the position of a column of texts, or -1.
@@ -160,6 +189,9 @@ func (c *checker) resolveData(e *entity) {
 // It returns false after an error.
 func (c *checker) modelTime(e *entity, t *dataTable, k int) bool {
 	if c.model.Time == nil || t.units[k].Same(c.model.Time.Type.Unit) {
+		if c.model.Time != nil {
+			t.counts(c, "time", c.model.Time.Type.Unit, e.span)
+		}
 		return true
 	}
 	from, to := t.units[k], c.model.Time.Type.Unit
@@ -276,10 +308,10 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			c.errorf(CodeDuplicate, at, "column %q is given twice", name)
 			return false
 		}
-		bare, unit := splitHeader(header)
+		bare, unit := unitexpr.SplitHeading(header)
 		k := slices.Index(table.Columns, header)
 		if k < 0 {
-			k = slices.IndexFunc(table.Columns, func(h string) bool { b, _ := splitHeader(h); return b == bare })
+			k = slices.IndexFunc(table.Columns, func(h string) bool { return unitexpr.Name(h) == bare })
 		}
 		if k < 0 {
 			if len(table.Columns) == 1 && strings.Contains(table.Columns[0], " ") {
@@ -292,7 +324,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			return false
 		}
 		taken[k] = true
-		_, its := splitHeader(table.Columns[k])
+		_, its := unitexpr.SplitHeading(table.Columns[k])
 		if unit == "" {
 			unit = its
 		}
@@ -303,7 +335,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 				c.errorf(CodeUnknownUnit, at, "%q is not a unit", unit)
 				return false
 			}
-			u = c.unitAt(tree, at)
+			u = c.unit(unitexpr.Move(tree, at))
 			if !c.headingAgrees(u, unit, its, at) {
 				c.unitErrorf(at, "%s has column %q in %s, and this says %s; write \"%s\", or leave the unit out",
 					file.Value, bare, its, unit, table.Columns[k])
@@ -315,13 +347,13 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			return true
 		}
 		t.add(name, d, u)
+		t.say(c, name, bare, unit, at)
 		return true
 	}
 	if len(call.Args) == 1 {
 		// Every column, by the names in the header.
 		for _, h := range table.Columns {
-			name, _ := splitHeader(h)
-			if !read(name, h, file.Span) {
+			if !read(unitexpr.Name(h), h, file.Span) {
 				return false
 			}
 		}
@@ -340,11 +372,11 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 	}
 	// The others keep their names, unless these are given to other columns.
 	for k, h := range table.Columns {
-		name, unit := splitHeader(h)
+		name, unit := unitexpr.SplitHeading(h)
 		if taken[k] || t.has(name) {
 			continue
 		}
-		if unit != "" && !c.isKnown(stdlib.ParseUnit(unit)) {
+		if unit != "" && !unitexpr.Known(stdlib.ParseUnit(unit), c.isUnit) {
 			continue // nobody asked for it
 		}
 		if !read(name, h, file.Span) {
@@ -360,44 +392,8 @@ func (c *checker) headingAgrees(u units.Unit, said, its string, at source.Span) 
 		return true
 	}
 	tree := stdlib.ParseUnit(its)
-	return !c.isKnown(tree) || c.unitAt(tree, at).Same(u) // one that nobody knows may be spelled in another way
-}
-
-// isKnown reports whether a unit is made of units that exist.
-func (c *checker) isKnown(u *ast.Unit) bool {
-	if u == nil {
-		return false
-	}
-	for _, f := range u.Factors {
-		if f.Group != nil && !c.isKnown(f.Group) || f.Group == nil && f.Number == nil && !c.isUnit(f.Name) {
-			return false
-		}
-	}
-	return true
-}
-
-// splitHeader splits "conc [mg/L]" into name and unit.
-func splitHeader(h string) (name, unit string) {
-	if i := strings.IndexByte(h, '['); i > 0 && strings.HasSuffix(h, "]") {
-		return strings.TrimSpace(h[:i]), h[i:]
-	}
-	return strings.TrimSpace(h), ""
-}
-
-// unitAt evaluates a unit read from a text. Errors point at the place of the text.
-func (c *checker) unitAt(u *ast.Unit, at source.Span) units.Unit {
-	var move func(u *ast.Unit)
-	move = func(u *ast.Unit) {
-		u.Span = at
-		for i := range u.Factors {
-			u.Factors[i].Span = at
-			if g := u.Factors[i].Group; g != nil {
-				move(g)
-			}
-		}
-	}
-	move(u)
-	return c.unit(u)
+	// One that nobody knows may be spelled in another way.
+	return !unitexpr.Known(tree, c.isUnit) || c.unit(unitexpr.Move(tree, at)).Same(u)
 }
 
 // column finds a column of numbers, or reports why there is none.

@@ -121,6 +121,7 @@ func (c *checker) observation(it *ast.Observe) {
 		c.origin(d, value)
 		d.Relate(from.Span, "the data are declared here")
 	}
+	from.counts(c, from.Columns[k], value.Type().Unit, it.From.Pos())
 	c.demand(value, from.units[k])
 	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.censored()) {
 		return

@@ -434,7 +434,8 @@ func (k *analysisCmd) write(c *call, ask *analysis.Ask, out *sink, r *analysis.R
 	if err := ask.End(true); err != nil {
 		return err
 	}
-	if !ask.Format.Rows || c.quiet {
+	beside := ask.Format.Rows || k.row.Sums && ask.Path != "" && !ask.Format.Abridged && !ask.Format.Messages
+	if !beside || c.quiet {
 		return nil
 	}
 	if err := r.WriteAs(k.row.Written(ask.Values)[0], c.out, about, c.tableOptions(c.out)); err != nil {

@@ -46,7 +46,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode|run1\.ctl`) // models of other programs
-	fit := regexp.MustCompile(`\b(fit|sample|predict|check --identifiable) (model|fitted)\.ode`)
+	fit := regexp.MustCompile(`\b(fit|sample|simulate|select|predict|check --identifiable) (model|fitted)\.ode`)
 	examples := t.TempDir() // commands write to their folder
 	if err := os.CopyFS(examples, os.DirFS(filepath.Join(root, "examples"))); err != nil {
 		t.Fatal(err)

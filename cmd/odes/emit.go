@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/input"
@@ -55,6 +56,11 @@ func (c *call) source(path string) (text, name, folder string, err error) {
 
 func (c *call) read(path string) (text, name, folder string, err error) {
 	if path != "-" {
+		switch ending := strings.ToLower(filepath.Ext(path)); ending {
+		case ".csv", ".tsv", ".xls", ".xlsx", ".ods": // a first try of many
+			return "", "", "", usagef("%s is a table, and a model is wanted here; a model reads a table by "+
+				"data D = csv(\"%s\")", path, strings.TrimSuffix(filepath.Base(path), ending)+".csv")
+		}
 		b, err := input.File(path, &c.seen)
 		if err != nil {
 			return "", "", "", &odes.FileError{Path: path, Err: err}

@@ -255,6 +255,10 @@ func assignments(text string, seen *input.Seen) ([]odes.Assignment, error) {
 func assignment(text string) (odes.Assignment, error) {
 	a, err := analysis.ReadAssignment(text)
 	if err != nil {
+		if _, second, two := strings.Cut(text, ","); two && strings.Contains(second, "=") {
+			return a, usagef("--set %s: each value has a --set of its own: --set %s", text,
+				strings.Join(analysis.Outside(text, ','), " --set "))
+		}
 		return a, usagef("--set %s: %v", text, err)
 	}
 	return a, nil

@@ -30,9 +30,9 @@ func additiveMethods() []*solvers.Spec {
 		a := (*additiveTable)(t)
 		words := implicitTable{Implicit: tableau.Implicit{
 			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
-			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +
-				"others are not, as diffusion with mild reactions: the matrix of the linear terms is the only one. " +
-				"Steps are as short as keeps the others stable.",
+			Prose: "For large models at " + a.Tolerances + " tolerances with linear terms that are stiff and other " +
+				"terms that are not, such as diffusion with mild reactions. Only the matrix of the linear terms is " +
+				"factored. Steps must be short enough for the other terms to be stable.",
 		}}
 		m := implicitSpec(words, func(t implicitTable) *implicitTable { return a.expand(t) })
 		m.Can = m.Can&^solvers.MassMatrix | solvers.SplitRates | solvers.StiffnessTest

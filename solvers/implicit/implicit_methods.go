@@ -127,9 +127,9 @@ func implicitSpec(t implicitTable, table func(t implicitTable) *implicitTable) *
 
 var thetaWords = implicitTable{Implicit: tableau.Implicit{
 	Name: "theta", Title: "θ-method 1(2)",
-	Prose: "For parabolic equations at crude tolerances: y₁ = y₀ + h ((1-θ) f₀ + θ f₁), from the " +
-		"trapezoidal rule at the setting theta = 0.5, which it is without one, to backward Euler at 1. What " +
-		"decays fast is multiplied by 1 - 1/θ. The estimate compares with Simpson's rule.",
+	Prose: "For parabolic equations at crude tolerances: y₁ = y₀ + h ((1-θ) f₀ + θ f₁). With the " +
+		"setting theta = 0.5, the default, it is the trapezoidal rule, and with 1 backward Euler. What decays " +
+		"fast is multiplied by 1 - 1/θ. The estimate compares with Simpson's rule.",
 	Source: "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.3; estimate: derived for " +
 		"odes, docs/methods.md",
 	Order: 1, Embedded: 2, DenseOrder: 1,

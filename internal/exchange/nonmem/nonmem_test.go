@@ -324,6 +324,10 @@ func TestTables(t *testing.T) {
 			"ID = [1, 1, 2, 2]", "csv",
 		},
 		{
+			"a heading that is a comment for odes", "IGNORE=#", "ID TIME DV AMT",
+			"#ID,TIME,DV,AMT\n1,0,.,100\n1,1,5,0\n", "ID = [1, 1]", "csv",
+		},
+		{
 			"a letter without =", "IGNORE C", "ID TIME DV AMT", "1 0 . 100\nC 1 2 3\n1 1 5 0\n",
 			"ID = [1, 1]", "csv",
 		},

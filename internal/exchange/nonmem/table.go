@@ -228,7 +228,7 @@ func load(files fs.FS, d dataRecord, names []string, as map[string]string) (*dat
 			continue
 		}
 		if ignored(line, d.ignore) {
-			if number == 1 && len(t.rows) == 0 {
+			if number == 1 && !strings.HasPrefix(line, "#") { // for odes that is a comment, and heads nothing
 				t.header = cells
 			} else if !strings.HasPrefix(line, "#") {
 				t.skipped = true

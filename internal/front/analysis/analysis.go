@@ -43,6 +43,8 @@ type Row struct {
 	Block    string
 	Flags    []Flag
 	Examples []Example
+	// Sums tells that the table sums up what files for other programs hold row by row, and is shown beside them.
+	Sums bool
 	// Has tells which formats its results have; nil: those that have tables. Formats are its own, in place of those of
 	// package report; FormatHelp is then the help on --format.
 	Has        func(f *report.Format) bool

@@ -60,6 +60,7 @@ var sample = &Row{
 	Pictures: samplePictures,
 	Draw:     "draw",
 	Keeps:    true,
+	Sums:     true,
 	Check:    checkWorkers,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		return sampled(ctx, m, posterior.Options{Options: o}, false)

@@ -108,7 +108,7 @@ func TimesOf(text string) ([]float64, error) {
 		}
 		list, err := Numbers(text)
 		if err != nil {
-			return nil, Wrongf("--times: %v", err)
+			return nil, Wrongf("--times: %v; write from:step:to, or times with commas between", err)
 		}
 		for i, t := range list {
 			if math.IsNaN(t) || math.IsInf(t, 0) || i > 0 && t < list[i-1] {
