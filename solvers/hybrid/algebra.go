@@ -71,7 +71,7 @@ func (s *Solver) consist(held []bool) error {
 }
 
 // keepBranch has the unknowns stay on their branch behind a body, at whose end consist solved for them.
-func (s *Solver) keepBranch() {
+func keepBranch(s *Solver) {
 	a := &s.algebra
 	if !slices.Equal(s.mm, s.m) {
 		return
@@ -99,7 +99,7 @@ const shorter = 0.25
 type grows interface{ Outgrown(s *solvers.Step) bool }
 
 // outgrown reports whether the trial step damps what grows: a run that follows traces is to see what that comes to.
-func (s *Solver) outgrown(tr *solvers.Step) bool {
+func outgrown(s *Solver, tr *solvers.Step) bool {
 	if !s.opts.Traces || float64(shorter*tr.H) < s.least(s.t) {
 		return false
 	}
@@ -108,7 +108,7 @@ func (s *Solver) outgrown(tr *solvers.Step) bool {
 }
 
 // strays reports whether the trial step left the branch that the unknowns are on.
-func (s *Solver) strays() bool {
+func strays(s *Solver) bool {
 	if s.algebra.side == 0 {
 		return false
 	}
@@ -117,7 +117,7 @@ func (s *Solver) strays() bool {
 }
 
 // rejoin rejects a trial step that left the branch.
-func (s *Solver) rejoin(tr *solvers.Step) error {
+func rejoin(s *Solver, tr *solvers.Step) error {
 	if h := float64(shorter * tr.H); s.opts.Fixed == 0 && h >= s.least(s.t) {
 		return s.reject(h, false)
 	}

@@ -654,7 +654,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 			return false, err
 		}
 		if m.kind == solvers.MarkFire {
-			s.keepBranch()
+			keepBranch(s)
 		}
 	}
 	if m.kind != solvers.MarkFire && s.warns() {

@@ -173,8 +173,8 @@ func (s *Solver) judge(tr *solvers.Step) (ok bool, err error) {
 			}
 			return false, s.badStep(tr)
 		}
-		if s.strays() {
-			return false, s.rejoin(tr)
+		if strays(s) {
+			return false, rejoin(s, tr)
 		}
 		return true, nil
 	}
@@ -186,10 +186,10 @@ func (s *Solver) judge(tr *solvers.Step) (ok bool, err error) {
 // decide is judge for a step of adaptive length whose error has this norm, that of the states.
 func (s *Solver) decide(tr *solvers.Step, norm float64) (ok bool, err error) {
 	norm = s.overall(tr, norm)
-	if norm <= 1 && s.strays() {
-		return false, s.rejoin(tr)
+	if norm <= 1 && strays(s) {
+		return false, rejoin(s, tr)
 	}
-	if norm <= 1 && s.outgrown(tr) {
+	if norm <= 1 && outgrown(s, tr) {
 		return false, s.reject(float64(shorter*tr.H), false)
 	}
 	ok, next := s.ctl.Judge(tr.H, norm)

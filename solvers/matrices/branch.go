@@ -44,8 +44,8 @@ const (
 
 // Stay makes y, the solution that Solve finds behind a jump, that of the branch that the state before is on: the one
 // to which the unknowns come when states and discretes go from their values before to those behind along a straight
-// line. It returns false where that line leads to no solution behind the jump, and leaves y as it is. Mass matrices that
-// combine rates with those of unknowns are not looked at. The discretes behind are entered when it returns.
+// line. It returns false where that line leads to no solution behind the jump, and leaves y as it is. Mass matrices
+// that combine rates with those of unknowns are not looked at. The discretes behind are entered when it returns.
 func (c *Consistency) Stay(f JacobianField, t float64, y []float64, j Jump) bool {
 	if c.direct || len(c.Mass.Values) > 0 {
 		return true

@@ -561,8 +561,8 @@ func (r *Reader) affect(k int, y, to []float64) {
 	}
 }
 
-// keepBranch has the unknowns of y stay on their branch at mark m, as the run had them: behind a body that made the state to
-// of from, and for which y was solved.
+// keepBranch has the unknowns of y stay on their branch at mark m, as the run had them: behind a body that made the
+// state to of from, and for which y was solved.
 func (r *Reader) keepBranch(m *markRecord, t float64, from, to, y []float64) {
 	d0, m0 := r.tr.held(m.before())
 	d1, m1 := r.tr.held(m.behind)

@@ -12,14 +12,18 @@ const mostOwn = 32
 
 // Outgrown reports whether something grows by a factor of e or more within the trial step s, at the rates of its start.
 // An implicit step may damp it, or turn it round. det(I - hJ) = Π (1 - hλ) is positive for all steps that are short
-// enough, and negative where an odd number of real eigenvalues λ is above 1/h. Of more states than mostOwn the matrix of
-// the step is looked at, and eigenvalues above 1/(hγ). States that rest, since their rates are zero and depend only on
-// each other, grow out of nothing and do not count. Systems with a mass matrix are not looked at.
+// enough, and negative where an odd number of real eigenvalues λ is above 1/h. Of more states than mostOwn the matrix
+// of the step is looked at, and eigenvalues above 1/(hγ). States that rest, since their rates are zero and depend only
+// on each other, grow out of nothing and do not count. Systems with a mass matrix are not looked at.
 func (r *rosenbrock) Outgrown(s *solvers.Step) bool {
-	if r.plan == nil || r.plan.Mass != nil || !r.mayGrow(s.H) {
+	if r.plan == nil || r.plan.Mass != nil {
 		return false
 	}
-	rests := r.resting(s.K[:r.N])
+	j := jacobian{n: r.N, rows: r.jac.Rows, cols: r.jac.Cols, values: r.j}
+	if !j.mayGrow(s.H, r.Slope[:r.N]) {
+		return false
+	}
+	rests := j.resting(s.K[:r.N])
 	moving := 0
 	for _, rest := range rests {
 		if !rest {
@@ -27,24 +31,30 @@ func (r *rosenbrock) Outgrown(s *solvers.Step) bool {
 		}
 	}
 	if moving <= mostOwn {
-		return r.signOf(rests, false, 1, s.H) < 0
+		return j.sign(rests, false, 1, s.H) < 0
 	}
 	lu, ok := r.lu.(linalg.Signed)
-	return ok && r.N-moving <= mostOwn && lu.Sign()*r.signOf(rests, true, r.inverse, s.H) < 0
+	return ok && r.N-moving <= mostOwn && lu.Sign()*j.sign(rests, true, r.inverse, s.H) < 0
 }
 
-// mayGrow reports whether an eigenvalue above 1/h is possible, by the circles of Gershgorin.
-func (r *rosenbrock) mayGrow(h float64) bool {
-	most := r.Slope[:r.N]
+// jacobian is ∂f/∂y of n states, with columns and rows that are not those of states.
+type jacobian struct {
+	n          int
+	rows, cols []int32
+	values     []float64
+}
+
+// mayGrow reports whether an eigenvalue above 1/h is possible, by the circles of Gershgorin. It changes most[n].
+func (m *jacobian) mayGrow(h float64, most []float64) bool {
 	clear(most)
-	for e, i := range r.jac.Rows {
-		j := int(r.jac.Cols[e])
+	for e, i := range m.rows {
+		j := int(m.cols[e])
 		switch {
-		case int(i) >= r.N || j >= r.N:
+		case int(i) >= m.n || j >= m.n:
 		case int(i) == j:
-			most[i] += r.j[e]
+			most[i] += m.values[e]
 		default:
-			most[i] += math.Abs(r.j[e])
+			most[i] += math.Abs(m.values[e])
 		}
 	}
 	for _, v := range most {
@@ -57,18 +67,18 @@ func (r *rosenbrock) mayGrow(h float64) bool {
 
 // resting returns the states that stay where they are: those without a rate that no state that moves, nor time, gives
 // one.
-func (r *rosenbrock) resting(rates []float64) []bool {
-	rests := make([]bool, r.N)
+func (m *jacobian) resting(rates []float64) []bool {
+	rests := make([]bool, m.n)
 	for i, f := range rates {
 		rests[i] = f == 0
 	}
 	for changed := true; changed; {
 		changed = false
-		for e, i := range r.jac.Rows {
-			if int(i) >= r.N || !rests[i] || r.j[e] == 0 {
+		for e, i := range m.rows {
+			if int(i) >= m.n || !rests[i] || m.values[e] == 0 {
 				continue
 			}
-			if j := int(r.jac.Cols[e]); j >= r.N || !rests[j] {
+			if j := int(m.cols[e]); j >= m.n || !rests[j] {
 				rests[i], changed = false, true
 			}
 		}
@@ -76,9 +86,9 @@ func (r *rosenbrock) resting(rates []float64) []bool {
 	return rests
 }
 
-// signOf returns the sign of the determinant of by I - hJ of the states that rest, or of those that do not.
-func (r *rosenbrock) signOf(rests []bool, rest bool, by, h float64) int {
-	at, n := make([]int, r.N), 0
+// sign returns the sign of the determinant of by I - hJ of the states that rest, or of those that do not.
+func (m *jacobian) sign(rests []bool, rest bool, by, h float64) int {
+	at, n := make([]int, m.n), 0
 	for i := range at {
 		if at[i] = -1; rests[i] == rest {
 			at[i], n = n, n+1
@@ -88,11 +98,11 @@ func (r *rosenbrock) signOf(rests []bool, rest bool, by, h float64) int {
 	for k := range n {
 		w[k*n+k] = by
 	}
-	for e, i := range r.jac.Rows {
-		j := int(r.jac.Cols[e])
-		if int(i) < r.N && j < r.N && at[i] >= 0 && at[j] >= 0 {
+	for e, i := range m.rows {
+		j := int(m.cols[e])
+		if int(i) < m.n && j < m.n && at[i] >= 0 && at[j] >= 0 {
 			k := at[i]*n + at[j]
-			w[k] = math.FMA(-h, r.j[e], w[k])
+			w[k] = math.FMA(-h, m.values[e], w[k])
 		}
 	}
 	return determinantSign(w, n)

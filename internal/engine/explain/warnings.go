@@ -165,13 +165,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeHidden, at, "the step in which %s came is too long to tell when: at %s by the step, at %s by its "+
 			"dense output; what else changed between may not have been seen; shorter steps agree",
 			x.condition(w.Name), x.When(w.T), x.When(w.Value))
-	case solvers.Drift:
-		l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
-			"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
-	case solvers.Branch:
-		l.Warnf(CodeDrift, at, "behind %s, at %s, unknowns (alg) take values that those before it do not lead to: "+
-			"the algebraic equations have several solutions there, and Newton's method chose one; make sure that it "+
-			"is the one that you mean, or give the unknowns rates", w.Name, x.When(w.T))
+	case solvers.Drift, solvers.Branch:
+		x.unknown(l, at, w)
 	case solvers.Unstable:
 		l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 			"about %s needs shorter ones, or another method",
@@ -341,4 +336,16 @@ func (x *Explainer) WorthTelling(s *solvers.Stats) []solvers.Warning {
 // move no result.
 func (x *Explainer) Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnostic {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return known && d.Code == CodeDomain })
+}
+
+// unknown explains what is wrong with algebraic unknowns.
+func (x *Explainer) unknown(l *diag.List, at source.Span, w *solvers.Warning) {
+	if w.Kind == solvers.Branch {
+		l.Warnf(CodeDrift, at, "behind %s, at %s, unknowns (alg) take values that those before it do not lead to: "+
+			"the algebraic equations have several solutions there, and Newton's method chose one; make sure that it "+
+			"is the one that you mean, or give the unknowns rates", w.Name, x.When(w.T))
+		return
+	}
+	l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
+		"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
 }
