@@ -758,6 +758,19 @@ func (c *peakFinder) brink(j int, here place, t, soon, v float64) {
 // bracket is a part of a step with the values and slopes at its ends.
 type bracket struct{ a, b, ea, eb, sa, sb float64 }
 
+// trough returns the least value of the cubic through both ends of a part whose slope goes from down to up.
+func (p *bracket) trough() float64 {
+	w := p.b - p.a
+	c1, c2 := bends(w, p.ea, p.eb, p.sa, p.sb)
+	q := -0.5 * (c1 + math.Copysign(math.Sqrt(max(0, float64(c1*c1)-float64(4*c2*p.sa))), c1))
+	u := p.sa / q
+	if !(u > 0 && u < 1) {
+		u = q / c2
+	}
+	u = max(0, min(u, 1))
+	return math.FMA(float64(w*u), p.sa+float64(u*(float64(0.5*c1)+float64(u*c2/3))), p.ea)
+}
+
 // steady reports whether the slopes sa and sb at the ends of a part of width w have one sign, and that of the cubic
 // with the values ea and eb there is nowhere between them steepest. Most parts are so: nothing is to be looked for.
 func steady(w, ea, eb, sa, sb float64) bool {
@@ -791,6 +804,11 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 		} else {
 			c.propose(j, p.b, when(st, p.b), p.eb)
 		}
+	case p.sa < 0 && p.sb > 0:
+		top := &c.tops[j]
+		if low := p.trough(); p.ea-low > float64(0x1p-48*top.size) {
+			top.low = min(top.low, low)
+		}
 	case divisions > 0 && (p.sa > 0) == (p.sb > 0):
 		c1, c2 := bends(w, p.ea, p.eb, p.sa, p.sb)
 		u := -c1 / float64(2*c2)
@@ -810,8 +828,8 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 			return
 		}
 		e, s := c.lookAt(j, st, x)
-		c.tops[j].low = min(c.tops[j].low, e)
 		c.part(j, st, bracket{p.a, x, p.ea, e, p.sa, s}, steep, divisions-1)
+		c.tops[j].low = min(c.tops[j].low, e)
 		c.part(j, st, bracket{x, p.b, e, p.eb, s, p.sb}, steep, divisions-1)
 	}
 }
