@@ -231,6 +231,7 @@ type peakFinder struct {
 	y, yd   []float64 // [N]
 	at, atd []float64 // [n] at a point between samples
 	tops    []top     // [n]
+	sizes   []float64 // [N] of states over the last step that ended where something happens
 	underWay
 }
 
@@ -340,7 +341,7 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System) (o
 	}
 	c.times = make([]float64, c.parts+1)
 	size := sys.Size().N
-	c.y, c.yd = make([]float64, size), make([]float64, size)
+	c.y, c.yd, c.sizes = make([]float64, size), make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
 	c.near = make([]float64, c.parts+1)
 	c.some = make([]float64, c.parts+1)
@@ -509,6 +510,12 @@ func (c *peakFinder) step(st *solvers.Step, end solvers.End) {
 				c.scan(j, st)
 			}
 		}
+		if c.ends {
+			c.load()
+			for i, y := range st.Y1 {
+				c.sizes[i] = max(math.Abs(st.Y0[i]), math.Abs(y))
+			}
+		}
 		c.looked, c.fired, c.stood, c.idle = true, false, false, -1
 	} else {
 		c.stand(st, end)
@@ -535,7 +542,7 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 				top.dosed = append(top.dosed, dose)
 			}
 			if top.moved == st.T || top.leapt == st.T {
-				c.brink(j, place{c.present, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
+				c.brink(j, place{c.present, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v, c.y)
 			}
 			top.at, top.T, top.timeBefore = place{c.present, 1}, st.T1, st.T1
 		}
@@ -741,18 +748,44 @@ func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
 	if top.at == here || v == top.Value && !(top.low < v) && !bends {
 		return
 	}
-	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v)
+	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v, st.Y0)
 }
 
-// brink notes that expression j is v at a place and time behind something that happened, if that is as large as it has
-// been at most, so soon before.
-func (c *peakFinder) brink(j int, here place, t, soon, v float64) {
+// brink notes that expression j is v at a place and time, and a state y, behind something that happened, if that is as
+// large as it has been at most, so soon before.
+func (c *peakFinder) brink(j int, here place, t, soon, v float64, y []float64) {
 	top := &c.tops[j]
-	if t-top.T > soon || math.Abs(v-top.Value) > float64(c.tie*top.size) || len(top.brinks) == mostTies {
+	if t-top.T > soon || len(top.brinks) == mostTies {
 		return
+	}
+	if off := math.Abs(v - top.Value); off > float64(c.tie*top.size) {
+		made := c.madeOf(j, t, y)
+		if !(off <= float64(c.tie*made)) {
+			return
+		}
+		top.size = made
 	}
 	sides := [2]Spot{top.spot(top.at, top.T), top.spot(here, t)}
 	top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
+}
+
+// madeOf returns how large what expression j is made of is at (t, y): how far it would move if states did by what they
+// have been over the last step. A difference of states that are nearly equal is much smaller than these.
+func (c *peakFinder) madeOf(j int, t float64, y []float64) float64 {
+	const part = 0x1p-14
+	x, e := slices.Clone(y), make([]float64, c.n)
+	for i, size := range c.sizes {
+		w := float64(math.Phi * float64(i+1))
+		w = 0.5 + w - math.Floor(w)
+		if i%2 == 1 {
+			w = -w
+		}
+		x[i] += float64(part * size * w)
+	}
+	c.obj.Heights(t, x, e)
+	moved := e[j]
+	c.obj.Heights(t, y, e)
+	return math.Abs(moved-e[j]) / part
 }
 
 // bracket is a part of a step with the values and slopes at its ends.
@@ -985,7 +1018,7 @@ func (c *peakFinder) final(m *solvers.Mark) {
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v
 		if c.tops[j].moved == m.T || c.tops[j].leapt == m.T {
-			c.brink(j, place{c.present, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
+			c.brink(j, place{c.present, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v, m.Yp)
 		}
 		c.propose(j, 0, m.T, v)
 	}
