@@ -1,6 +1,7 @@
 package sens
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -277,22 +278,26 @@ type top struct {
 	Peak
 	some  bool    // there was a value
 	nan   bool    // the expression was not a number somewhere
-	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
 	slope float64 // by time, at the end of the step before where something happened there
 	// moved is when something made the expression another one, just behind where it is largest.
-	moved float64
-	leapt float64 // and when an event last changed anything that it reads
-	// equal are other maxima that were as large as the largest, and heights their values.
-	equal   []Spot
-	heights []float64
-	size    float64 // the largest absolute value
+	moved  float64
+	leapt  float64 // and when an event last changed anything that it reads
+	others []other // maxima beside the largest; the highest, if they are many
+	size   float64 // the largest absolute value
 	// start is where the next step begins, and startHeight the value there, if the step before has the length zero.
 	start       place
 	startHeight float64
 	level, was  level   // the present one, and the highest and longest before
 	first       float64 // the first time that had the value
 	brinks      []brink // where an event or a change of modes left the expression as large as it was; not all
+}
+
+// other is a maximum that was not the largest, or is not any more.
+type other struct {
+	Spot
+	height float64
+	deep   float64 // how much lower the expression was between it and the largest one, at least
 }
 
 // brink is where something happens at the largest value so far, or soon behind it, and leaves the expression as large.
@@ -549,9 +554,9 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 		if before && math.Abs(v-top.Value) > float64(c.tie*top.size) {
 			top.moved = st.T
 		}
-		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
-			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
-			top.tie(v, top.spot(place{c.present, 1}, st.T1)) // which moves with either
+		if n := len(top.others) - 1; n >= 0 && st.T-top.others[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
+			math.Abs(v-top.others[n].height) <= float64(0x1p-48*math.Abs(v)) {
+			top.note(other{top.spot(place{c.present, 1}, st.T1), v, top.others[n].deep}) // which moves with either
 		}
 		if top.Held && last && v == top.Value && top.until.T == st.T {
 			top.until = top.spot(place{c.present, 1}, st.T1)
@@ -930,14 +935,21 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	}
 }
 
-// mostTies is how many maxima that are equally large are noted.
+// mostTies is how many maxima beside the largest are noted.
 const mostTies = 64
 
-// tie notes a maximum that is as large as the largest so far.
-func (t *top) tie(v float64, at Spot) {
-	if at.Tie = true; len(t.equal) < mostTies {
-		t.equal, t.heights = append(t.equal, at), append(t.heights, v)
+// note notes a maximum beside the largest so far. Whether it is as large is known at the end of the run.
+func (t *top) note(x other) {
+	if len(t.others) == mostTies {
+		lowest := slices.MinFunc(t.others, func(a, b other) int { return cmp.Compare(a.height, b.height) })
+		if x.height < lowest.height {
+			return
+		}
+		at := slices.Index(t.others, lowest)
+		t.others = slices.Delete(t.others, at, at+1)
 	}
+	x.Tie = true
+	t.others = append(t.others, x)
 }
 
 // propose offers a maximum of expression j in the present step.
@@ -949,22 +961,12 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	top := &c.tops[j]
 	top.size = max(top.size, math.Abs(v))
-	near := float64(c.tie * top.size)
-	switch {
-	case !top.some:
-		top.Other, top.other = math.NaN(), math.Inf(-1)
-	case top.low < min(v, top.Value)-near: // the expression was smaller in between
-		if old := top.Value; v > old {
-			if old >= v-near {
-				top.Other, top.other = top.T, old
-				top.tie(old, top.spot(top.at, top.T))
-			}
-		} else if v >= old-near {
-			if v >= top.other {
-				top.Other, top.other = t, v
-			}
-			top.tie(v, top.spot(at, t))
+	if lower := min(v, top.Value); top.some && top.low < lower-float64(c.tie*top.size) { // it was smaller in between
+		x := other{top.spot(at, t), lower, lower - top.low}
+		if v > top.Value {
+			x.Spot = top.spot(top.at, top.T)
 		}
+		top.note(x)
 	}
 	switch {
 	case top.some && v == top.Value && !(top.low < v):
@@ -1027,13 +1029,15 @@ func (c *peakFinder) final(m *solvers.Mark) {
 // peak returns the peak of expression j. It is not a number where the expression was not one somewhere.
 func (c *peakFinder) peak(j int) Peak {
 	top := c.tops[j]
-	least := top.Value - float64(c.tie*top.size)
-	if !(top.other >= least) {
-		top.Other = math.NaN()
-	}
-	for i, s := range top.equal {
-		if top.heights[i] >= least {
-			top.ties = append(top.ties, s)
+	far := float64(c.tie * top.size)
+	least, highest := top.Value-far, math.Inf(-1)
+	for _, x := range top.others {
+		if !(x.height >= least && x.deep > far) {
+			continue
+		}
+		top.ties = append(top.ties, x.Spot)
+		if x.height >= highest {
+			top.Other, highest = x.T, x.height
 		}
 	}
 	l, near, span := &top.level, c.flat(&top), c.now-c.began
