@@ -87,7 +87,8 @@ func TestCompileIsGivenUp(t *testing.T) {
 		b := tape.NewBuilder("halt")
 		x := b.Input("x", tape.Shape{3}, false)
 		b.Output("y", b.Mul(x, x))
-		if p, err := vm.CompileOn(b.Tape(), vm.Options{Backend: backend, Done: done}); !errors.Is(err, context.Canceled) {
+		p, err := vm.CompileOn(b.Tape(), vm.Options{Backend: backend, Done: done})
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, %v", backend, p, err)
 		}
 	}

@@ -60,7 +60,7 @@ func TestKitsShareValues(t *testing.T) {
 	}
 }
 
-// TestKitIsGivenUp: programs that nobody waits for are not made, nor parts of them kept; the next one who asks gets them.
+// TestKitIsGivenUp: programs that nobody waits for are not made, nor parts of them kept. Who asks next gets them.
 func TestKitIsGivenUp(t *testing.T) {
 	p := decaying(t)
 	done := make(chan struct{})

@@ -97,8 +97,8 @@ func (w *Watch) turnsOf(i int, a, b float64, depth int, list []float64) []float6
 
 // alone looks for a node of a step that is within a part, while its neighbours are not, where the part is narrower than
 // off. Stages are about as far from the path as that, so that none of them need have seen what the path shows there:
-// within a bell at the end of a step, for one. It returns the time before the node at which the path meets the part, and
-// the part; -1 for none.
+// within a bell at the end of a step, for one. It returns the time before the node at which the path meets the part,
+// and the part; -1 for none.
 func (w *Watch) alone(times, off []float64) (before float64, part int) {
 	for len(w.seen) < len(times) {
 		w.seen = append(w.seen, make([]float64, len(w.parts)))

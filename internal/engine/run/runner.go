@@ -236,7 +236,7 @@ func (r *Runner) equip() (err error) {
 // differentiated: one that turns stiff needs other programs, and one that fails none.
 func (r *Runner) differentiator(ctx context.Context) (sens.Method, error) {
 	if r.method == nil {
-		defer r.compiling(ctx)()
+		defer r.problem.Compiling(ctx)()
 		method, err := r.sensitivityMethod(r.lanes)
 		if err != nil {
 			return nil, interrupted(ctx, err) // no RunError: the run itself did not fail
@@ -245,12 +245,6 @@ func (r *Runner) differentiator(ctx context.Context) (sens.Method, error) {
 		r.tellProgress()
 	}
 	return r.method, nil
-}
-
-// compiling has programs that are made from now on given up when ctx ends, until what it returns is called.
-func (r *Run) compiling(ctx context.Context) (end func()) {
-	r.problem.Done = ctx.Done()
-	return func() { r.problem.Done = nil }
 }
 
 // interrupted returns why ctx ended if that is why what err tells of was given up, and else err.

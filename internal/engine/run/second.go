@@ -371,7 +371,7 @@ func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, 
 		r.twice.Threads, r.twice.Memory, r.twice.Tell = threads, limit, nil
 		return r.twice, nil
 	}
-	defer r.compiling(ctx)()
+	defer r.problem.Compiling(ctx)()
 	k, err := r.problem.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
 		return nil, interrupted(ctx, err)
