@@ -1,6 +1,7 @@
 package sens
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -231,6 +232,7 @@ type peakFinder struct {
 	y, yd   []float64 // [N]
 	at, atd []float64 // [n] at a point between samples
 	tops    []top     // [n]
+	sizes   []float64 // [N] of states over the last step that ended where something happens
 	underWay
 }
 
@@ -276,22 +278,26 @@ type top struct {
 	Peak
 	some  bool    // there was a value
 	nan   bool    // the expression was not a number somewhere
-	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
 	slope float64 // by time, at the end of the step before where something happened there
 	// moved is when something made the expression another one, just behind where it is largest.
-	moved float64
-	leapt float64 // and when an event last changed anything that it reads
-	// equal are other maxima that were as large as the largest, and heights their values.
-	equal   []Spot
-	heights []float64
-	size    float64 // the largest absolute value
+	moved  float64
+	leapt  float64 // and when an event last changed anything that it reads
+	others []other // maxima beside the largest; the highest, if they are many
+	size   float64 // the largest absolute value
 	// start is where the next step begins, and startHeight the value there, if the step before has the length zero.
 	start       place
 	startHeight float64
 	level, was  level   // the present one, and the highest and longest before
 	first       float64 // the first time that had the value
 	brinks      []brink // where an event or a change of modes left the expression as large as it was; not all
+}
+
+// other is a maximum that was not the largest, or is not any more.
+type other struct {
+	Spot
+	height float64
+	deep   float64 // how much lower the expression was between it and the largest one, at least
 }
 
 // brink is where something happens at the largest value so far, or soon behind it, and leaves the expression as large.
@@ -340,7 +346,7 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System) (o
 	}
 	c.times = make([]float64, c.parts+1)
 	size := sys.Size().N
-	c.y, c.yd = make([]float64, size), make([]float64, size)
+	c.y, c.yd, c.sizes = make([]float64, size), make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
 	c.near = make([]float64, c.parts+1)
 	c.some = make([]float64, c.parts+1)
@@ -509,6 +515,12 @@ func (c *peakFinder) step(st *solvers.Step, end solvers.End) {
 				c.scan(j, st)
 			}
 		}
+		if c.ends {
+			c.load()
+			for i, y := range st.Y1 {
+				c.sizes[i] = max(math.Abs(st.Y0[i]), math.Abs(y))
+			}
+		}
 		c.looked, c.fired, c.stood, c.idle = true, false, false, -1
 	} else {
 		c.stand(st, end)
@@ -535,16 +547,16 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 				top.dosed = append(top.dosed, dose)
 			}
 			if top.moved == st.T || top.leapt == st.T {
-				c.brink(j, place{c.present, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
+				c.brink(j, place{c.present, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v, c.y)
 			}
 			top.at, top.T, top.timeBefore = place{c.present, 1}, st.T1, st.T1
 		}
 		if before && math.Abs(v-top.Value) > float64(c.tie*top.size) {
 			top.moved = st.T
 		}
-		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
-			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
-			top.tie(v, top.spot(place{c.present, 1}, st.T1)) // which moves with either
+		if n := len(top.others) - 1; n >= 0 && st.T-top.others[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
+			math.Abs(v-top.others[n].height) <= float64(0x1p-48*math.Abs(v)) {
+			top.note(other{top.spot(place{c.present, 1}, st.T1), v, top.others[n].deep}) // which moves with either
 		}
 		if top.Held && last && v == top.Value && top.until.T == st.T {
 			top.until = top.spot(place{c.present, 1}, st.T1)
@@ -741,22 +753,61 @@ func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
 	if top.at == here || v == top.Value && !(top.low < v) && !bends {
 		return
 	}
-	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v)
+	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v, st.Y0)
 }
 
-// brink notes that expression j is v at a place and time behind something that happened, if that is as large as it has
-// been at most, so soon before.
-func (c *peakFinder) brink(j int, here place, t, soon, v float64) {
+// brink notes that expression j is v at a place and time, and a state y, behind something that happened, if that is as
+// large as it has been at most, so soon before.
+func (c *peakFinder) brink(j int, here place, t, soon, v float64, y []float64) {
 	top := &c.tops[j]
-	if t-top.T > soon || math.Abs(v-top.Value) > float64(c.tie*top.size) || len(top.brinks) == mostTies {
+	if t-top.T > soon || len(top.brinks) == mostTies {
 		return
+	}
+	if off := math.Abs(v - top.Value); off > float64(c.tie*top.size) {
+		made := c.madeOf(j, t, y)
+		if !(off <= float64(c.tie*made)) {
+			return
+		}
+		top.size = made
 	}
 	sides := [2]Spot{top.spot(top.at, top.T), top.spot(here, t)}
 	top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
 }
 
+// madeOf returns how large what expression j is made of is at (t, y): how far it would move if states did by what they
+// have been over the last step. A difference of states that are nearly equal is much smaller than these.
+func (c *peakFinder) madeOf(j int, t float64, y []float64) float64 {
+	const part = 0x1p-14
+	x, e := slices.Clone(y), make([]float64, c.n)
+	for i, size := range c.sizes {
+		w := float64(math.Phi * float64(i+1))
+		w = 0.5 + w - math.Floor(w)
+		if i%2 == 1 {
+			w = -w
+		}
+		x[i] += float64(part * size * w)
+	}
+	c.obj.Heights(t, x, e)
+	moved := e[j]
+	c.obj.Heights(t, y, e)
+	return math.Abs(moved-e[j]) / part
+}
+
 // bracket is a part of a step with the values and slopes at its ends.
 type bracket struct{ a, b, ea, eb, sa, sb float64 }
+
+// trough returns the least value of the cubic through both ends of a part whose slope goes from down to up.
+func (p *bracket) trough() float64 {
+	w := p.b - p.a
+	c1, c2 := bends(w, p.ea, p.eb, p.sa, p.sb)
+	q := -0.5 * (c1 + math.Copysign(math.Sqrt(max(0, float64(c1*c1)-float64(4*c2*p.sa))), c1))
+	u := p.sa / q
+	if !(u > 0 && u < 1) {
+		u = q / c2
+	}
+	u = max(0, min(u, 1))
+	return math.FMA(float64(w*u), p.sa+float64(u*(float64(0.5*c1)+float64(u*c2/3))), p.ea)
+}
 
 // steady reports whether the slopes sa and sb at the ends of a part of width w have one sign, and that of the cubic
 // with the values ea and eb there is nowhere between them steepest. Most parts are so: nothing is to be looked for.
@@ -791,6 +842,11 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 		} else {
 			c.propose(j, p.b, when(st, p.b), p.eb)
 		}
+	case p.sa < 0 && p.sb > 0:
+		top := &c.tops[j]
+		if low := p.trough(); p.ea-low > float64(0x1p-48*top.size) {
+			top.low = min(top.low, low)
+		}
 	case divisions > 0 && (p.sa > 0) == (p.sb > 0):
 		c1, c2 := bends(w, p.ea, p.eb, p.sa, p.sb)
 		u := -c1 / float64(2*c2)
@@ -810,8 +866,8 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 			return
 		}
 		e, s := c.lookAt(j, st, x)
-		c.tops[j].low = min(c.tops[j].low, e)
 		c.part(j, st, bracket{p.a, x, p.ea, e, p.sa, s}, steep, divisions-1)
+		c.tops[j].low = min(c.tops[j].low, e)
 		c.part(j, st, bracket{x, p.b, e, p.eb, s, p.sb}, steep, divisions-1)
 	}
 }
@@ -879,14 +935,21 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	}
 }
 
-// mostTies is how many maxima that are equally large are noted.
+// mostTies is how many maxima beside the largest are noted.
 const mostTies = 64
 
-// tie notes a maximum that is as large as the largest so far.
-func (t *top) tie(v float64, at Spot) {
-	if at.Tie = true; len(t.equal) < mostTies {
-		t.equal, t.heights = append(t.equal, at), append(t.heights, v)
+// note notes a maximum beside the largest so far. Whether it is as large is known at the end of the run.
+func (t *top) note(x other) {
+	if len(t.others) == mostTies {
+		lowest := slices.MinFunc(t.others, func(a, b other) int { return cmp.Compare(a.height, b.height) })
+		if x.height < lowest.height {
+			return
+		}
+		at := slices.Index(t.others, lowest)
+		t.others = slices.Delete(t.others, at, at+1)
 	}
+	x.Tie = true
+	t.others = append(t.others, x)
 }
 
 // propose offers a maximum of expression j in the present step.
@@ -898,22 +961,12 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	top := &c.tops[j]
 	top.size = max(top.size, math.Abs(v))
-	near := float64(c.tie * top.size)
-	switch {
-	case !top.some:
-		top.Other, top.other = math.NaN(), math.Inf(-1)
-	case top.low < min(v, top.Value)-near: // the expression was smaller in between
-		if old := top.Value; v > old {
-			if old >= v-near {
-				top.Other, top.other = top.T, old
-				top.tie(old, top.spot(top.at, top.T))
-			}
-		} else if v >= old-near {
-			if v >= top.other {
-				top.Other, top.other = t, v
-			}
-			top.tie(v, top.spot(at, t))
+	if lower := min(v, top.Value); top.some && top.low < lower-float64(c.tie*top.size) { // it was smaller in between
+		x := other{top.spot(at, t), lower, lower - top.low}
+		if v > top.Value {
+			x.Spot = top.spot(top.at, top.T)
 		}
+		top.note(x)
 	}
 	switch {
 	case top.some && v == top.Value && !(top.low < v):
@@ -967,7 +1020,7 @@ func (c *peakFinder) final(m *solvers.Mark) {
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v
 		if c.tops[j].moved == m.T || c.tops[j].leapt == m.T {
-			c.brink(j, place{c.present, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
+			c.brink(j, place{c.present, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v, m.Yp)
 		}
 		c.propose(j, 0, m.T, v)
 	}
@@ -976,13 +1029,15 @@ func (c *peakFinder) final(m *solvers.Mark) {
 // peak returns the peak of expression j. It is not a number where the expression was not one somewhere.
 func (c *peakFinder) peak(j int) Peak {
 	top := c.tops[j]
-	least := top.Value - float64(c.tie*top.size)
-	if !(top.other >= least) {
-		top.Other = math.NaN()
-	}
-	for i, s := range top.equal {
-		if top.heights[i] >= least {
-			top.ties = append(top.ties, s)
+	far := float64(c.tie * top.size)
+	least, highest := top.Value-far, math.Inf(-1)
+	for _, x := range top.others {
+		if !(x.height >= least && x.deep > far) {
+			continue
+		}
+		top.ties = append(top.ties, x.Spot)
+		if x.height >= highest {
+			top.Other, highest = x.T, x.height
 		}
 	}
 	l, near, span := &top.level, c.flat(&top), c.now-c.began

@@ -64,8 +64,8 @@ func (c *compiler) fileRegister() int {
 	return c.file
 }
 
-// emit allots registers, group by group, and writes the steps.
-func (c *compiler) emit() {
+// emit allots registers, group by group, and writes the steps. It reports false where nobody waits for these.
+func (c *compiler) emit(wanted *Halt) bool {
 	e := &emission{compiler: c, last: c.lastUse(), direct: c.directOutputs(), local: make([]bool, len(c.fold))}
 	e.parts = c.directParts(e.direct)
 	c.joining = map[int][]int{}
@@ -82,6 +82,9 @@ func (c *compiler) emit() {
 	}
 	var begin []int // the first step of each part
 	for g := range c.groups {
+		if wanted.over() {
+			return false
+		}
 		for len(begin) < len(c.ends) && c.end(c.groups[g].values[0]) > c.ends[len(begin)] {
 			c.flush()
 			begin = append(begin, len(c.p.steps))
@@ -100,6 +103,7 @@ func (c *compiler) emit() {
 		}
 	}
 	c.flush()
+	return true
 }
 
 // emission is what is known of values while the steps of groups are emitted, one group after the other.

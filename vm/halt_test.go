@@ -1,6 +1,8 @@
 package vm_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -73,6 +75,21 @@ func TestHalt(t *testing.T) {
 					t.Fatalf("%s: element %d is %v, want %v", backend, i, y[i], want[i])
 				}
 			}
+		}
+	}
+}
+
+// TestCompileIsGivenUp: a program that nobody waits for is not made.
+func TestCompileIsGivenUp(t *testing.T) {
+	done := make(chan struct{})
+	close(done)
+	for _, backend := range vm.AllBackends() {
+		b := tape.NewBuilder("halt")
+		x := b.Input("x", tape.Shape{3}, false)
+		b.Output("y", b.Mul(x, x))
+		p, err := vm.CompileOn(b.Tape(), vm.Options{Backend: backend, Done: done})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, %v", backend, p, err)
 		}
 	}
 }

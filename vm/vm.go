@@ -21,6 +21,7 @@
 package vm
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ type Options struct {
 	// Backend is simd.Generic, simd.AVX2 or simd.Native. The empty string means the one that
 	// Backend returns.
 	Backend string
+
+	// Done, once closed, has Compile give up soon, with context.Canceled; nil for never.
+	Done <-chan struct{}
 
 	narrow bool // native code does without AVX-512
 
@@ -173,9 +177,12 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 	}
 	c.views()
 	c.schedule()
-	c.emit()
+	whole := c.emit(&Halt{done: opts.Done})
 	if c.block.body != nil {
 		c.block.body.Free()
+	}
+	if !whole {
+		return nil, context.Canceled
 	}
 	if reach := c.p.reach(); opts.Backend == simd.Native && reach > nativeReach {
 		opts.Backend = simd.AVX2

@@ -19,9 +19,9 @@ type Passing interface {
 	Calm(t0, t1 float64, y0, least, most []float64) bool
 	// Look looks for what the parts do along a path of these states that their values at times, the nodes of the step
 	// in ascending order, do not show. It returns the end of the path if there is nothing, or that of a shorter step
-	// that comes nearer, or shows more of it. part names the part in question. It is not sure where looking took too
-	// long.
-	Look(p *bernstein.Path, times []float64) (end float64, part string, sure bool)
+	// that comes nearer, or shows more of it. Stages may be off the path by off, so that they need not show what is
+	// narrower. part names the part in question. It is not sure where looking took too long.
+	Look(p *bernstein.Path, times, off []float64) (end float64, part string, sure bool)
 	// Beside looks for parts that are large within off of the states of a path, but not on it: where the path turns,
 	// and at its end if it is the last one. It returns a time and a part, "" for none.
 	Beside(p *bernstein.Path, off []float64, last bool) (t float64, part string)
@@ -88,7 +88,7 @@ func (v *sight) passes(s *Solver) bool {
 		p.near = near
 	}
 	v.setTimes(tr)
-	end, part, sure := p.narrow.Look(&p.path, v.times)
+	end, part, sure := p.narrow.Look(&p.path, v.times, p.off)
 	h := end - tr.T
 	switch {
 	case !sure, end < tr.T1 && h < s.least(s.t):

@@ -73,6 +73,7 @@ func (w *watcher) wire(s *Solver) {
 	if by, ok := s.sys.(solvers.Enclosing); ok {
 		bent.By = by
 		bent.Guards, bent.States = by.Bent()
+		w.Enclosed = true
 	}
 	w.boxes = roots.NewEnclosures(bent, w.Samples, w)
 	w.locate = locator{

@@ -94,15 +94,21 @@ func (s *Panel) Fill(i int, samples []*Sample) float64 {
 	return math.Abs(last)
 }
 
-// Probed returns by how much the polynomial of guard i through samples misses its value at the probe, and the last
-// coefficient of the polynomial but one.
-func (s *Panel) Probed(i int, samples []*Sample, probe *Sample) (there, before float64) {
-	there = -probe.Rho[i]
+// Missed returns by how much the polynomial of guard i through samples misses its value at probe k.
+func (s *Panel) Missed(i int, samples []*Sample, k int, probe *Sample) float64 {
+	there := -probe.Rho[i]
 	for j, q := range samples {
-		there = math.FMA(s.AtProbe[j], q.Rho[i], there)
+		there = math.FMA(s.AtProbes[k][j], q.Rho[i], there)
+	}
+	return math.Abs(there)
+}
+
+// LastButOne returns the last coefficient but one of the polynomial of guard i through samples.
+func (s *Panel) LastButOne(i int, samples []*Sample) (before float64) {
+	for j, q := range samples {
 		before = math.FMA(s.Before[j], q.Rho[i], before)
 	}
-	return there, before
+	return math.Abs(before)
 }
 
 // Coefficients writes those of the present values times scale, in Bernstein's basis, to s.left[0].
@@ -189,6 +195,12 @@ func (s *Panel) note(at, value float64) {
 // Far reports whether a polynomial with values between lo and hi at the nodes has no zero.
 func Far(lo, hi float64) bool {
 	beyond := float64(0.5 * (spread - 1) * (hi - lo))
+	return lo > beyond || -hi > beyond
+}
+
+// remote is Far for values that are no polynomial's but by chance, as those of a wave over periods may be.
+func remote(lo, hi float64) bool {
+	beyond := float64(8 * (hi - lo))
 	return lo > beyond || -hi > beyond
 }
 

@@ -11,7 +11,8 @@ import "math"
 //
 // The last coefficient and a probe off the samples tell how far other guards are from their polynomials. Where that
 // leaves a doubt, the stretch is halved and sampled anew. Guards that the model says are affine need no probe. Others
-// are enclosed as well, which finds what no sample comes near: see enclose.go.
+// are enclosed as well, which finds what no sample comes near: see enclose.go. Those that are not have a second probe:
+// of a thousand waves, one agrees with a polynomial at the first one and at the nodes, over periods.
 
 // The bounds of the search.
 const (
@@ -27,9 +28,11 @@ const (
 type Search struct {
 	*Panel
 	*Samples
-	Credit  []int  // [guards]
-	Affine  []bool // [guards] the polynomial is the guard
-	Ignored []bool // [guards] in this step
+	Credit []int  // [guards]
+	Affine []bool // [guards] the polynomial is the guard
+	// Enclosed tells that guards that are not affine are enclosed as well, or made of such.
+	Enclosed bool
+	Ignored  []bool // [guards] in this step
 	// Low and High are the ranges of the guards over the start and the nodes of the step.
 	Low, High []float64
 	of        Reader
@@ -80,7 +83,7 @@ type panel struct {
 	depth   int
 	a, w    float64
 	samples []*Sample
-	probe   *Sample // nil as long as there is none
+	probes  [2]*Sample // nil as long as there are none
 }
 
 // inspect looks between the samples Halves[depth] of the stretch of length w that begins at a.
@@ -120,7 +123,7 @@ func (s *Search) doubts(i int, p *panel, halved bool) (doubt bool, err error) {
 		return false, nil
 	}
 	wild := last > float64(Peaked*reach) && p.depth < farPanels && s.Credit[i] >= 2*n
-	if far && !wild {
+	if far && !wild && (s.Enclosed || remote(lo, hi)) {
 		return false, nil
 	}
 	if p.depth == 0 {
@@ -162,17 +165,22 @@ func (s *Search) fits(i int, p *panel, last, noise, reach float64) (fine bool, e
 	if s.Affine[i] && last <= float64(4*noise) {
 		return true, nil
 	}
-	if p.probe == nil {
-		if p.probe, err = s.Look(math.FMA(s.Probe, p.w, p.a)); err != nil {
-			return false, err
+	rough := last
+	for k := range p.probes {
+		if p.probes[k] == nil {
+			if p.probes[k], err = s.Look(math.FMA(s.Probes[k], p.w, p.a)); err != nil {
+				return false, err
+			}
+		}
+		rough = max(rough, s.Missed(i, p.samples, k, p.probes[k]))
+		if fine = rough <= float64(4*noise); fine || s.Enclosed {
+			break
 		}
 	}
-	there, before := s.Probed(i, p.samples, p.probe)
-	rough := max(last, math.Abs(there))
-	fine = rough <= float64(4*noise)
-	s.Smooth = fine || max(rough, math.Abs(before)) < float64(0x1p-20*reach)
+	before := s.LastButOne(i, p.samples)
+	s.Smooth = fine || max(rough, before) < float64(0x1p-20*reach)
 	s.rough[i] = s.rough[i] || !fine
-	s.Off, s.Levels = float64(16*max(rough, noise, math.Abs(before))), RoughLevel
+	s.Off, s.Levels = float64(16*max(rough, noise, before)), RoughLevel
 	return fine, nil
 }
 

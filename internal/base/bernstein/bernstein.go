@@ -12,15 +12,15 @@ import (
 
 // Basis is what all polynomials of a degree share.
 type Basis struct {
-	N        int       // degree
-	Nodes    []float64 // [N+1] on [0, 1]
-	Rows     []float64 // [N+1][N+1]: values at the nodes → coefficients, a row for each
-	Amplify  float64   // the largest sum of magnitudes of a row
-	Probe    float64   // a point far from the nodes
-	AtProbe  []float64 // [N+1] Lagrange's polynomials there
-	Before   []float64 // [N+1] values → the last coefficient but one, in Chebyshev's basis
-	Last     []float64 // [N+1] values → the last coefficient, but for its sign
-	binomial []float64 // [N+1] N over j
+	N        int          // degree
+	Nodes    []float64    // [N+1] on [0, 1]
+	Rows     []float64    // [N+1][N+1]: values at the nodes → coefficients, a row for each
+	Amplify  float64      // the largest sum of magnitudes of a row
+	Probes   [2]float64   // points far from the nodes
+	AtProbes [2][]float64 // [N+1] Lagrange's polynomials there
+	Before   []float64    // [N+1] values → the last coefficient but one, in Chebyshev's basis
+	Last     []float64    // [N+1] values → the last coefficient, but for its sign
+	binomial []float64    // [N+1] N over j
 }
 
 // bases keeps the bases by their degree: int → *Basis.
@@ -39,7 +39,7 @@ func Of(n int) *Basis {
 func newBasis(n int) *Basis {
 	p := &Basis{
 		N: n, Nodes: make([]float64, n+1), Before: make([]float64, n+1), Last: make([]float64, n+1),
-		AtProbe: make([]float64, n+1), binomial: make([]float64, n+1),
+		binomial: make([]float64, n+1),
 	}
 	p.binomial[0] = 1
 	for j := range n {
@@ -69,12 +69,16 @@ func newBasis(n int) *Basis {
 		}
 		p.Amplify = max(p.Amplify, sum)
 	}
-	p.Probe = float64(0.4*p.Nodes[n/2]) + float64(0.6*p.Nodes[n/2+1])
-	for j, x := range p.Nodes {
-		p.AtProbe[j] = 1
-		for k, z := range p.Nodes {
-			if k != j {
-				p.AtProbe[j] *= (p.Probe - z) / (x - z)
+	p.Probes[0] = float64(0.4*p.Nodes[n/2]) + float64(0.6*p.Nodes[n/2+1])
+	p.Probes[1] = float64(0.55*p.Nodes[3*n/4]) + float64(0.45*p.Nodes[3*n/4+1])
+	for i, at := range p.Probes {
+		p.AtProbes[i] = make([]float64, n+1)
+		for j, x := range p.Nodes {
+			p.AtProbes[i][j] = 1
+			for k, z := range p.Nodes {
+				if k != j {
+					p.AtProbes[i][j] *= (at - z) / (x - z)
+				}
 			}
 		}
 	}

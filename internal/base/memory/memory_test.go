@@ -88,6 +88,8 @@ func TestMachine(t *testing.T) {
 
 // TestAsk refuses what is not there, and counts garbage as room.
 func TestAsk(t *testing.T) {
+	keep = nil
+	debug.FreeOSMemory() // garbage of the test before would be room
 	defer Force(Used() + 64<<20)()
 	if err := Ask(1e15); !refused(err) || !strings.Contains(err.Error(), "this needs 1e+03 TB more") {
 		t.Errorf("a petabyte: %v", err)

@@ -1,6 +1,7 @@
 package compiled
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -94,6 +95,8 @@ type Kit struct {
 	NW     int
 	Sides  []sides // of the parameters whose tangents move one element at a time
 	NSides int
+
+	done <-chan struct{} // while it is made: see Task
 }
 
 func newPrograms(m *Model, list *diag.List) (*programs, error) {
@@ -198,12 +201,12 @@ func (p *Task) kitWith(lanes int, dir Direction, many bool) kitWith {
 	case PullStates:
 		active, dir = nil, Pull
 	}
-	return kitWith{lanes, active, dir, many, p.Jacobian, p.Split, 0}
+	return kitWith{lanes, active, dir, many, p.Jacobian, p.Split, 0, p.Done}
 }
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
 func (p *Task) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
-	return p.Model.Programs.kit(kitWith{lanes, p.Active, Pull, many, p.Jacobian, p.Split, bound})
+	return p.Model.Programs.kit(kitWith{lanes, p.Active, Pull, many, p.Jacobian, p.Split, bound, p.Done})
 }
 
 // kitWith says what a kit is for: see Kit and Bounded.
@@ -215,6 +218,7 @@ type kitWith struct {
 	jacobian bool
 	split    bool // see Problem
 	bound    float64
+	done     <-chan struct{} // see Task
 }
 
 // kit returns the programs for what is asked. It makes them once.
@@ -239,12 +243,12 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		}
 		h = &j.Hoisted
 	}
-	k := &Kit{Lanes: w.lanes, Layout: h.Layout, Family: h.family, Plan: newPlan(h.Layout, w.active)}
+	k := &Kit{Lanes: w.lanes, Layout: h.Layout, Family: h.family, Plan: newPlan(h.Layout, w.active), done: w.done}
 	of := valueKey{w.lanes, w.jacobian, w.split}
 	made, found := p.values[of] // with one objective, the run and its transpose both have one lane
 	values := alongside(!found && len(h.Rates.Instrs) > longRates, func() (err error) {
 		if !found {
-			made, err = p.valuesOf(h, w.lanes)
+			made, err = p.valuesOf(h, w.lanes, w.done)
 		}
 		return err
 	})
@@ -265,14 +269,14 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Value, k.Slopes = made.of, made.slopes
+	k.Value, k.Slopes, k.done = made.of, made.slopes, nil
 	p.values[of], p.kits[key] = made, k
 	return k, memory.Ask(k.bytes())
 }
 
 // valuesOf makes the programs of values of the tapes of h.
-func (p *programs) valuesOf(h *Hoisted, lanes int) (made valuePrograms, err error) {
-	if made.of, err = h.family.compile(h.Tapes, h.Layout.Find, lanes, nil); err != nil {
+func (p *programs) valuesOf(h *Hoisted, lanes int, done <-chan struct{}) (made valuePrograms, err error) {
+	if made.of, err = h.family.compile(h.Tapes, h.Layout.Find, lanes, done); err != nil {
 		return made, err
 	}
 	made.slopes, err = h.family.Program(p.slopes, h.Layout.Find, 1, nil)
@@ -321,26 +325,39 @@ func (k *Kit) bytes() float64 {
 	return n
 }
 
+// over reports whether done is closed.
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
 // compile makes programs of tapes.
 func (f *family) compile(
-	tapes *tapec.Parts[*tape.Tape], find Finder, lanes int, add func(vec.Vector) bool,
+	tapes *tapec.Parts[*tape.Tape], find Finder, lanes int, done <-chan struct{},
 ) (*tapec.Parts[*Program], error) {
 	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*Program, error) {
-		return f.Program(t, find, lanes, add)
+		return f.programWhile(done, t, find, lanes, nil)
 	})
 }
 
 // derived returns the derivatives of the tapes that have any.
-func (f *family) derived(tapes *tapec.Parts[*tape.Tape], active []string,
+func (k *Kit) derived(tapes *tapec.Parts[*tape.Tape], active []string,
 	derive func(*derivatives, tapec.Part, *tape.Tape) (*tape.Tape, error),
 ) (*tapec.Parts[*tape.Tape], error) {
-	d := &derivatives{active: map[string]bool{}, family: f}
+	d := &derivatives{active: map[string]bool{}, family: k.Family}
 	for _, name := range active {
 		d.active[name] = true
 	}
 	differentiable := tapes.Without(tapec.PartChoose, tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs,
 		tapec.PartInvariants)
 	return tapec.Transform(differentiable, func(at tapec.PartIndex, t *tape.Tape) (*tape.Tape, error) {
+		if over(k.done) {
+			return nil, context.Canceled
+		}
 		return derive(d, at.Part, t)
 	})
 }
@@ -360,7 +377,7 @@ func guarded(p tapec.Part) bool {
 // become shorter.
 func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements bool) error {
 	places := map[tapec.Name]vec.Part{}
-	push, err := k.Family.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	push, err := k.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		t, err := d.push(t)
 		if t == nil || err != nil || !elements {
 			return t, err
@@ -377,7 +394,7 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 		return err
 	}
 	k.Moved = k.find(places, k.Plan.moved())
-	k.Push, err = k.Family.compile(push, k.Moved, k.Lanes, nil)
+	k.Push, err = k.Family.compile(push, k.Moved, k.Lanes, k.done)
 	return err
 }
 
@@ -404,7 +421,7 @@ func (k *Kit) secondOrder(h *Hoisted, active []string) error {
 	all := h.Tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
 	all.Set(tapec.PartRates, h.Rates)
 	all.Set(tapec.PartJacobian, h.Jacobian)
-	second, err := k.Family.derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	second, err := k.derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		return d.second(t, guarded(p))
 	})
 	if err != nil {
@@ -423,10 +440,11 @@ var atStages = []tapec.Part{
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find Finder) (*tapec.Parts[*Program], error) {
 	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*Program, error) {
+		add := func(v vec.Vector) bool { return v != vec.F }
 		if slices.Contains(atStages, at.Part) {
-			return k.Family.Program(t, find, k.Lanes, addsAtStage)
+			add = addsAtStage
 		}
-		return k.Family.Program(t, find, k.Lanes, func(v vec.Vector) bool { return v != vec.F })
+		return k.Family.programWhile(k.done, t, find, k.Lanes, add)
 	})
 }
 
@@ -439,7 +457,7 @@ func (k *Kit) transposed(h *Hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 		d.bound = with.bound
 		return d.pull(t, guarded(p))
 	}
-	pull, err := k.Family.derived(h.Tapes, with.active, derive)
+	pull, err := k.derived(h.Tapes, with.active, derive)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package compiled
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -55,6 +57,23 @@ func TestKitsShareValues(t *testing.T) {
 	stiff := kit(1, Values)
 	if stiff.Value == run.Value || kit(1, Pull).Value != stiff.Value {
 		t.Error("programs with the Jacobian and without it are not told apart")
+	}
+}
+
+// TestKitIsGivenUp: programs that nobody waits for are not made, nor parts of them kept. Who asks next gets them.
+func TestKitIsGivenUp(t *testing.T) {
+	p := decaying(t)
+	done := make(chan struct{})
+	close(done)
+	for _, dir := range []Direction{Values, Pull, Push, PushPull} {
+		p.Done = done
+		if k, err := p.Kit(1, dir, false); k != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("direction %d: %v, %v", dir, k, err)
+		}
+		p.Done = nil
+		if _, err := p.Kit(1, dir, false); err != nil {
+			t.Errorf("direction %d, made after it was given up: %v", dir, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package compiled
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -78,6 +79,16 @@ func FindPlace(text string, find Finder) (tapec.Name, vec.Part, error) {
 
 // Program compiles t. Outputs for which add reports true are accumulated into their place.
 func (f *family) Program(t *tape.Tape, find Finder, lanes int, add func(vec.Vector) bool) (*Program, error) {
+	return f.programWhile(nil, t, find, lanes, add)
+}
+
+// programWhile is Program until done is closed: then it is given up, with context.Canceled.
+func (f *family) programWhile(
+	done <-chan struct{}, t *tape.Tape, find Finder, lanes int, add func(vec.Vector) bool,
+) (*Program, error) {
+	if over(done) {
+		return nil, context.Canceled
+	}
 	if t == nil {
 		return nil, nil
 	}
@@ -132,7 +143,7 @@ func (f *family) Program(t *tape.Tape, find Finder, lanes int, add func(vec.Vect
 		outs = append(outs, p.place(b, true))
 	}
 	return shared(f, f.placed(lanes, ins, outs), func() (*Program, error) {
-		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
+		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs, Done: done})
 		if err != nil {
 			return nil, fmt.Errorf("tape %s: %w", t.Name, err)
 		}

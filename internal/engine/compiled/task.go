@@ -26,6 +26,8 @@ type Task struct {
 	Split bool
 	// Linear is that of matrices.Jacobian.
 	Linear string
+	// Done, once closed, has programs that are being made given up, with context.Canceled; nil for never.
+	Done <-chan struct{}
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter
 

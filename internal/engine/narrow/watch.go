@@ -63,10 +63,11 @@ type Watch struct {
 	constants     []input         // of all evaluators
 
 	ignored []bool
-	stale   bool      // constants may have changed
-	known   bool      // they have been taken
-	size    []float64 // the largest magnitude that a part has anywhere; 0 where that is not known
-	credit  int       // of boxes
+	stale   bool        // constants may have changed
+	known   bool        // they have been taken
+	seen    [][]float64 // at nodes, for alone
+	size    []float64   // the largest magnitude that a part has anywhere; 0 where that is not known
+	credit  int         // of boxes
 
 	calm
 	course
@@ -208,8 +209,9 @@ func (w *Watch) set(t float64, y []float64) {
 
 // Look looks for what parts do along a path that their values at times, the nodes of the step, do not show. It returns
 // the end of the path and -1 if there is nothing, or that of a shorter step that comes nearer, or shows more of it, and
-// the part in question. It is not sure where boxes were used up before the path was looked at.
-func (w *Watch) Look(p *bernstein.Path, times []float64) (end float64, part int, sure bool) {
+// the part in question. Stages are off the path by as much as off. It is not sure where boxes were used up before the
+// path was looked at.
+func (w *Watch) Look(p *bernstein.Path, times, off []float64) (end float64, part int, sure bool) {
 	w.refresh()
 	w.follow(p)
 	t0, t1 := times[0], times[len(times)-1]
@@ -223,8 +225,14 @@ func (w *Watch) Look(p *bernstein.Path, times []float64) (end float64, part int,
 		w.Doubt[k] = !w.ignored[k] && !(size <= w.Floor[k]) && Doubtful(w.Slope(k))
 		doubt = doubt || w.Doubt[k]
 	}
-	if !doubt {
+	unshown := func() (end float64, part int, sure bool) {
+		if at, k := w.alone(times, off); k >= 0 {
+			return at, k, true
+		}
 		return t1, -1, true
+	}
+	if !doubt {
+		return unshown()
 	}
 	w.credit = min(w.credit+boxesAStep, fullBoxes)
 	budget := min(mostBoxes, max(w.credit, fewBoxes))
@@ -234,7 +242,7 @@ func (w *Watch) Look(p *bernstein.Path, times []float64) (end float64, part int,
 	case out:
 		return end, w.Feature, true
 	case !w.Open:
-		return t1, -1, true
+		return unshown()
 	case w.credit > 0 && w.Settled-t0 >= float64(leastPart*(t1-t0)):
 		return w.Settled, w.Feature, true
 	}

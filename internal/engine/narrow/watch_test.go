@@ -74,7 +74,7 @@ out dq.0 %7
 		return 15.6 * math.Sin(2*math.Pi/15.6*0.8*(1.2353736284273915+0.556*theta))
 	}
 	p := along(5, 0.556, x)
-	end, part, sure := w.Look(p, []float64{0, 0.3 * 0.556, 0.8 * 0.556, 0.556})
+	end, part, sure := w.Look(p, []float64{0, 0.3 * 0.556, 0.8 * 0.556, 0.556}, []float64{1e-9})
 	t.Log(end, part, sure, w.Boxes)
 	if part < 0 {
 		t.Error("nothing found")

@@ -96,11 +96,12 @@ func (w *Watches) path(i int, p *bernstein.Path) *bernstein.Path {
 	return q
 }
 
-// Look is Watch.Look of all; the shortest step counts. part names the part in question, "" for none.
-func (w *Watches) Look(p *bernstein.Path, times []float64) (end float64, part string, sure bool) {
+// Look is Watch.Look of all; the shortest step counts. off is in the order of NarrowStates. part names the part in
+// question, "" for none.
+func (w *Watches) Look(p *bernstein.Path, times, off []float64) (end float64, part string, sure bool) {
 	end, sure = times[len(times)-1], true
 	for i, x := range w.list {
-		at, k, certain := x.Look(w.path(i, p), times)
+		at, k, certain := x.Look(w.path(i, p), times, pick(w.y[0], off, w.of[i]))
 		if k >= 0 && (at < end || sure && !certain) {
 			part = w.names[i][k]
 		}

@@ -21,7 +21,7 @@ func TestModeMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		method, err := r.differentiator()
+		method, err := r.differentiator(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

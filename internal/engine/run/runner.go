@@ -234,16 +234,25 @@ func (r *Runner) equip() (err error) {
 
 // differentiator returns the sensitivity method of the run's mode. It makes it when a run has ended that is to be
 // differentiated: one that turns stiff needs other programs, and one that fails none.
-func (r *Runner) differentiator() (sens.Method, error) {
+func (r *Runner) differentiator(ctx context.Context) (sens.Method, error) {
 	if r.method == nil {
+		defer r.problem.Compiling(ctx)()
 		method, err := r.sensitivityMethod(r.lanes)
 		if err != nil {
-			return nil, err // no RunError: the run itself did not fail
+			return nil, interrupted(ctx, err) // no RunError: the run itself did not fail
 		}
 		r.method = method
 		r.tellProgress()
 	}
 	return r.method, nil
+}
+
+// interrupted returns why ctx ended if that is why what err tells of was given up, and else err.
+func interrupted(ctx context.Context, err error) error {
+	if explain.Interrupted(err) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // prepareForward makes what solves the model and records the run.
@@ -460,7 +469,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	ofRun := trust.Doubts(r.warnings.All())
 	ended := time.Now()
-	method, err := r.differentiator()
+	method, err := r.differentiator(ctx)
 	if err != nil {
 		return nil, err
 	}

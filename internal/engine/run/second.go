@@ -225,7 +225,7 @@ func (r *Runner) products(
 		}
 		return v, totals
 	}
-	method, err := r.second(count, sharing)
+	method, err := r.second(ctx, count, sharing)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -357,7 +357,7 @@ func productsOfParts(
 
 // second makes the method for count directions. It takes fewer lanes, then fewer threads, where the memory for what it
 // keeps along the run asks for that. sharing Runners share the memory.
-func (r *Runner) second(count, sharing int) (*sens.Second, error) {
+func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, error) {
 	lanes := r.setup.lanes(count)
 	limit := r.settings.MemoryLimit() / int64(sharing)
 	threads := max(1, r.settings.Threads)
@@ -371,9 +371,10 @@ func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 		r.twice.Threads, r.twice.Memory, r.twice.Tell = threads, limit, nil
 		return r.twice, nil
 	}
+	defer r.problem.Compiling(ctx)()
 	k, err := r.problem.Kit(lanes, compiled.PushPull, false)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	method := &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
 		w := r.problem.SecondWorker(k)

@@ -40,6 +40,12 @@ func (p *Problem) Unheed() (gave bool) {
 	return gave
 }
 
+// Compiling has programs that are made from now on given up when ctx ends, until what it returns is called.
+func (p *Problem) Compiling(ctx context.Context) (end func()) {
+	p.Done = ctx.Done()
+	return func() { p.Done = nil }
+}
+
 // NewProblem returns the problem of the objectives rows and peaks at pt, with no active params.
 func NewProblem(m *compiled.Model, pt *compiled.Point, rows, peaks []int) *Problem {
 	return &Problem{Task: compiled.NewTask(m, pt, rows, peaks), Answers: &Answers{}}
