@@ -271,7 +271,7 @@ func ElementName(name string, shape []int, i int) string { return target.Element
 // firings need not be longer than its 1.
 func (m *Model) Load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values) bool {
 	for i := range t.Inputs {
-		if in := &t.Inputs[i]; !m.LoadInput(in, e.Value(tape.Value(i)), from) {
+		if in := &t.Inputs[i]; !loadInput(m, in, e.Value(tape.Value(i)), from) {
 			return false
 		}
 	}
@@ -280,6 +280,11 @@ func (m *Model) Load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values)
 
 // LoadInput is load for one input.
 func (m *Model) LoadInput(in *tape.Input, to []float64, from *vec.Values) bool {
+	return loadInput(m, in, to, from)
+}
+
+func loadInput[T float64 | complex128](m *Model, in *tape.Input, to []T, from *vec.Of[T]) bool {
+	clear(to)
 	at, ok := m.reads[in.Name]
 	if !ok { // the tape is made of those of the model
 		at, ok = m.Layout.Find(tapec.MustName(in.Name))
@@ -287,7 +292,6 @@ func (m *Model) LoadInput(in *tape.Input, to []float64, from *vec.Values) bool {
 	if !ok || at.Vec == vec.Row && from[vec.Row] == nil || at.Offset > len(from[at.Vec]) {
 		return false
 	}
-	clear(to)
 	copy(to, from[at.Vec][at.Offset:])
 	return true
 }
