@@ -565,7 +565,8 @@ func (s *ties) behind(a, b *modeChange) {
 		defer s.sys.Enter(s.d, s.m)
 		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
 	}
-	if same || b.member.caused || events && b.member.depth > 0 || !s.soon(a.t, b.t, &a.member, &b.member) || !events && !(turns(a) && turns(b)) ||
+	if same || b.member.caused || events && b.member.depth > 0 || !s.soon(a.t, b.t, &a.member, &b.member) ||
+		!events && !(turns(a) && turns(b)) ||
 		!s.coming(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) ||
 		!s.apartAt(a.t, a.y, a.d, a.m[0], &a.member, &b.member) {
 		return
@@ -636,8 +637,9 @@ func (s *ties) swap(both [2]solvers.Firing, t float64, y, d, m []float64) bool {
 	return !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1])
 }
 
-// oneSided reports whether what comes after two events at a time and left limits changes at different rates when b is moved to the one side of a
-// and to the other. With A and B the bodies and f the field, moving b to a later time changes it by
+// oneSided reports whether what comes after two events, at a time and left limits, changes at different rates when the
+// second, b, is moved to the one side of the first, a, and to the other. With A and B the bodies and f the field,
+// moving b to a later time changes it by
 //
 //	B'(Ay) f(Ay) - f(BAy),
 //

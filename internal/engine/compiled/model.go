@@ -34,6 +34,7 @@ type Model struct {
 	family   *family // what the model shares with its experiments; nil for nothing
 
 	reads      map[string]vec.Part // where the inputs of all tapes lie
+	margins    []margin            // of guards
 	functional []int               // per element of the functional vector: which functional it is of
 	Rows       [][]float64         // per instant: the data row read there
 	AtTimes    [][]int             // per group of instants: the functionals that are read there, in ascending order
@@ -105,6 +106,7 @@ func (m *Model) index() {
 		m.SomeNth = m.SomeNth || f.Nth > 0
 	}
 	m.Atoms = atomsOf(c)
+	m.margins = marginsOf(c.Guards)
 	m.Rows = make([][]float64, len(c.InstantList))
 	m.Fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return !slices.ContainsFunc(m.Checked.Params, func(s *model.Symbol) bool {

@@ -240,8 +240,8 @@ func (w *Separator) alone(v compiled.Variable, k int) *motion {
 	return &motion{param: w.model.Param(v.Name).Offset + k, state: -1}
 }
 
-// mayMove reports whether a variable moved alone may take causes apart: an initial value at the start, a param where it,
-// or what follows it, is read by conditions, times or initial values. What a motion of the states does is not its
+// mayMove reports whether a variable moved alone may take causes apart: an initial value at the start, a param where
+// it, or what follows it, is read by conditions, times or initial values. What a motion of the states does is not its
 // business.
 func (a *around) mayMove(v compiled.Variable) bool {
 	if v.Initial {

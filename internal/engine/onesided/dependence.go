@@ -23,8 +23,8 @@ type dependence struct {
 
 func newDependence(p *compiled.Task, happens []bool) dependence {
 	return dependence{
-		model: p.Model, point: p.Point, happens: happens, params: map[string]bool{}, initial: map[string]bool{}, seen: map[tapec.Name]bool{},
-		fired: map[int]bool{},
+		model: p.Model, point: p.Point, happens: happens, params: map[string]bool{}, initial: map[string]bool{},
+		seen: map[tapec.Name]bool{}, fired: map[int]bool{},
 	}
 }
 
