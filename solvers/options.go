@@ -207,6 +207,14 @@ type Meeting struct {
 	Y, D, M []float64
 }
 
+// Modes returns the modes about the meeting: those before it and, if they are noted, those behind.
+func (m *Meeting) Modes() [][]float64 {
+	if m.Many != nil {
+		return m.Many.M[:]
+	}
+	return [][]float64{m.M}
+}
+
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of
 // the event the observation sees the jump. Start and Finish are those of warnings about an event and the start, or the
 // end, of the run.

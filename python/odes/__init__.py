@@ -25,7 +25,7 @@ from ._errors import (
 )
 from ._fit import Compared, Estimate, Fit, Predictions, Start
 from ._model import Model, Progress, Symbol, version
-from ._results import Coincidence, Event, Objective, Output, Run, Sensitivities, Variable
+from ._results import Coincidence, Event, Objective, Output, Piece, Run, Sensitivities, Variable
 from ._scipy import Objective as ScipyObjective
 from ._scipy import scipy_objective
 from ._server import shutdown
@@ -52,6 +52,7 @@ __all__ = [
     "OdesWarning",
     "OutOfMemory",
     "Output",
+    "Piece",
     "Predictions",
     "Progress",
     "RequestError",

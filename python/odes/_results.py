@@ -68,6 +68,8 @@ class Event:
     t: float
     trust: Trust  #: of t
     d: Optional[Mapping[str, Number]] = None  #: derivatives of t by the variables, if event_times asked for them
+    left: Optional[Mapping[str, Number]] = None  #: those of d on the left; NaN where the event does not come there
+    right: Optional[Mapping[str, Number]] = None  #: and on the right
 
 
 @dataclass(frozen=True)
@@ -182,12 +184,21 @@ class _ByPair(Mapping[tuple[str, str], Number]):
 
 
 @dataclass(frozen=True)
+class Piece:
+    """An order that a move may give the causes of a coincidence, and the derivatives of a run in which it holds."""
+
+    order: tuple[str, ...]
+    gradient: Array  #: laid out like Sensitivities.gradient
+
+
+@dataclass(frozen=True)
 class Coincidence:
     """A time at which several causes come."""
 
     t: float
     causes: tuple[str, ...]  #: in the words of the model
     leap: bool  #: whether some value leaps there
+    pieces: tuple[Piece, ...] = ()  #: as far as they are known
 
 
 class Objective:
@@ -387,11 +398,12 @@ class _Result:
     def events(self) -> list[Event]:
         """What happened, in the order of time."""
         times, rows = self._arrays["event_times"], self._arrays.get("event_derivatives")
+        sides = rows, self._arrays.get("event_left", rows), self._arrays.get("event_right", rows)
         out = []
         for i, e in enumerate(self._head["events"]):
-            d = None if rows is None else _ByVariable(rows[i : i + 1], (), self._layout.variables)
+            d = [None if r is None else _ByVariable(r[i : i + 1], (), self._layout.variables) for r in sides]
             index = tuple(e["index"]) if e.get("index") else None
-            out.append(Event(e["name"], e["kind"], index, float(times[i]), Trust(e.get("trust", "sound")), d))
+            out.append(Event(e["name"], e["kind"], index, float(times[i]), Trust(e.get("trust", "sound")), *d))
         return out
 
     def _objective(self, name: str) -> Objective:
@@ -451,7 +463,12 @@ class Sensitivities(_Result, Mapping[str, Objective]):
     @property
     def coincidences(self) -> list[Coincidence]:
         """Where several causes come at one time, so that derivatives are others on the other side, or values leap."""
-        return [Coincidence(c["t"], tuple(c["causes"]), c["leap"]) for c in self._head.get("coincidences", ())]
+        gradients = iter(self._arrays.get("pieces", ()))
+        return [
+            Coincidence(c["t"], tuple(c["causes"]), c["leap"],
+                        tuple(Piece(tuple(o), next(gradients)) for o in c.get("orders", ())))
+            for c in self._head.get("coincidences", ())
+        ]
 
     @property
     def trust(self) -> Trust:

@@ -67,9 +67,7 @@ func (s *edges) look(behind bool) {
 
 // move returns the time and, in yi, the state a short time in that way along the field.
 func (s *edges) move(e *edge, way float64) (t float64, y []float64) {
-	for n := range s.yi {
-		s.yi[n] = math.FMA(float64(way*e.eps), e.f[n], s.y[n])
-	}
+	s.along(float64(way*e.eps), e.f, s.y)
 	return s.t + float64(way*e.eps), s.yi
 }
 

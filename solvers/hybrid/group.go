@@ -163,10 +163,10 @@ func (s *Solver) meet(pending bool) error {
 	}
 	stopped, bounds := false, s.boundsOf()
 	fired := s.stats.Events + s.stats.Switches
-	for round := 0; len(s.wave) > 0; round++ {
+	for len(s.wave) > 0 {
 		for i := 0; i < len(s.wave) && !stopped; i++ {
 			var err error
-			if stopped, err = s.happen(i, round, tol, &pending); err != nil {
+			if stopped, err = s.happen(i, tol, &pending); err != nil {
 				return err
 			}
 		}
@@ -233,7 +233,7 @@ func (s *Solver) besideGroup(stopped bool) {
 }
 
 // happen has member i of the wave happen, where its step ends, and what follows from a body at once.
-func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, err error) {
+func (s *Solver) happen(i int, tol float64, pending *bool) (stop bool, err error) {
 	if s.jumped && s.varies {
 		s.rank(i, s.t, s.y)
 		s.order(i)
@@ -260,7 +260,7 @@ func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, er
 		copy(s.mg, s.m)
 	}
 	if s.warns() {
-		s.ties.besideNext(i, round)
+		s.ties.besideNext(i)
 	}
 	if stop, err = s.apply(m); stop || err != nil || m.kind != solvers.MarkFire {
 		return stop, err

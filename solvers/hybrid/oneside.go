@@ -230,17 +230,19 @@ func differ(r, l, size float64) bool {
 	return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
 }
 
+// marginAlong returns what guard i is a time h after the present, with the field f.
+func (s *vicinity) marginAlong(i int, f []float64) func(h float64) float64 {
+	return func(h float64) float64 {
+		s.guardsAlong(s.t, h, f, s.y, s.mid.Rho, s.mid.Truth)
+		return s.mid.Rho[i]
+	}
+}
+
 // touches reports whether guard i, which is at its threshold, is on the same side of it a time eps before and behind,
 // with the field f, and leaves it like the square of time. What leaves it in proportion is made of conditions that
 // change together, of which junctions tell.
 func (s *vicinity) touches(i int, eps float64, f []float64) bool {
-	at := func(way float64) float64 {
-		for n := range s.yi {
-			s.yi[n] = math.FMA(way, f[n], s.y[n])
-		}
-		s.sys.GuardValues(s.t+way, s.yi, s.mid.Rho, s.mid.Truth)
-		return s.mid.Rho[i]
-	}
+	at := s.marginAlong(i, f)
 	far, near := [2]float64{at(-eps), at(eps)}, [2]float64{at(-eps / 2), at(eps / 2)}
 	return float64(far[0]*far[1]) > 0 && near[0]/far[0] < 0.375 && near[1]/far[1] < 0.375
 }
@@ -248,13 +250,7 @@ func (s *vicinity) touches(i int, eps float64, f []float64) bool {
 // lingers reports whether guard i, which is at its threshold, leaves it like the square of time, or a higher power: a
 // small rate may then take it to the other side first.
 func (s *vicinity) lingers(i int, eps float64, f []float64) bool {
-	at := func(way float64) float64 {
-		for n := range s.yi {
-			s.yi[n] = math.FMA(way, f[n], s.y[n])
-		}
-		s.sys.GuardValues(s.t+way, s.yi, s.mid.Rho, s.mid.Truth)
-		return s.mid.Rho[i]
-	}
+	at := s.marginAlong(i, f)
 	far, half, near := at(eps), at(eps/2), at(eps/4)
 	faster := func(ratio float64) bool { return ratio > 0.01 && ratio < 0.375 }
 	return s.rho[i] == 0 && faster(half/far) && faster(near/half)

@@ -69,23 +69,19 @@ func (s *ties) tie(a, b *member) {
 	for k := range both {
 		both[k].Nth = s.historyAt(both[k]).count
 	}
-	switch s.swap(both); {
-	case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
-		s.tied(solvers.Warning{Kind: solvers.Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart},
-			a.cause(), b.cause())
-	case apart && s.oneSided(both[0], both[1]):
-		s.tied(solvers.Warning{Kind: solvers.OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)},
-			a.cause(), b.cause())
+	w := solvers.Warning{Kind: solvers.Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart}
+	if !s.swap(both, s.t, s.y, s.d, s.m) {
+		if !apart || !s.oneSided(both, s.t, s.y, s.d, s.m) {
+			return
+		}
+		w.Kind, w.Apart = solvers.OneSided, false
 	}
+	s.tied(w, a.cause(), b.cause())
 }
 
-// besideNext warns of what member i of the wave may change places with: what came just before, if it is of the first
-// round, and what comes next.
-func (s *ties) besideNext(i, round int) {
+// besideNext warns of what member i of the wave may change places with that comes next.
+func (s *ties) besideNext(i int) {
 	m := &s.wave[i]
-	if round == 0 {
-		s.justAfter(m)
-	}
 	if len(s.lapsing[1]) > 0 && !m.caused {
 		s.came = append(s.came, *m)
 	}
@@ -111,7 +107,7 @@ func (s *ties) besideGroup(stopped bool) (near bool) {
 		s.prevented()
 	}
 	s.lifted()
-	s.justSwitched()
+	s.soonAfter()
 	for i := range s.fired {
 		if m := &s.fired[i]; s.isRead(m) {
 			s.besideModeChange(m, s.memberName(m))
@@ -276,11 +272,15 @@ func (s *ties) besideLast(stopped bool) {
 
 // undoes reports whether the body B of e, which changes nothing of the state y before the group, would take back what
 // the field f does until a later time: whether B'(y) f(y) and f(y) differ.
-func (s *ties) undoes(e *member) bool { return s.acts(e, s.t, s.yg, s.dg, s.mg) }
+func (s *ties) undoes(e *member) bool { return s.acts(s.past(e), s.t, s.yg, s.dg, s.mg) }
 
-// acts reports whether the body of e, at a time and left limits, changes the state or what the field does until later.
-func (s *ties) acts(e *member, t float64, left, d, m []float64) bool {
-	f := solvers.Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
+// past is the firing of an event that has happened.
+func (s *ties) past(e *member) solvers.Firing {
+	return solvers.Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
+}
+
+// acts reports whether a body, at a time and left limits, changes the state or what the field does until later.
+func (s *ties) acts(f solvers.Firing, t float64, left, d, m []float64) bool {
 	eps := float64(0x1p-20 * s.span)
 	rate := s.rates(left, d, m)
 	y, yp, dp := make([]float64, s.size.N), make([]float64, s.size.N), make([]float64, s.size.D)
@@ -362,10 +362,7 @@ func (s *ties) apartBefore(a, b *member) bool {
 func (s *ties) nearly(t float64, y, f []float64) {
 	s.almost = s.almost[:0]
 	soon := s.closeTo()
-	for n := range s.yi {
-		s.yi[n] = math.FMA(soon, f[n], y[n])
-	}
-	s.sys.GuardValues(t+soon, s.yi, s.mid.Rho, s.mid.Truth)
+	s.guardsAlong(t, soon, f, y, s.mid.Rho, s.mid.Truth)
 	for i := range s.guards {
 		g := &s.guards[i]
 		a := &s.arms[i]
@@ -384,10 +381,7 @@ func (s *ties) nearly(t float64, y, f []float64) {
 // or have never ceased to be.
 func (s *ties) lapses(t float64, y, f []float64) {
 	for k, soon := range s.closeBy() {
-		for n := range s.yi {
-			s.yi[n] = math.FMA(soon, f[n], y[n])
-		}
-		s.sys.GuardValues(t+soon, s.yi, s.mid.Rho, s.mid.Truth)
+		s.guardsAlong(t, soon, f, y, s.mid.Rho, s.mid.Truth)
 		s.lapsing[k] = s.lapsing[k][:0]
 		for i := range s.guards {
 			if g := &s.guards[i]; g.Event >= 0 && !twoSided(g) && !g.Watch && !s.dead[i] && !s.mid.Truth[i] {
@@ -397,10 +391,7 @@ func (s *ties) lapses(t float64, y, f []float64) {
 		if len(s.lapsing[k]) == 0 {
 			continue
 		}
-		for n := range s.yi {
-			s.yi[n] = math.FMA(-soon, f[n], y[n])
-		}
-		s.sys.GuardValues(t-soon, s.yi, s.mid.Rho, s.mid.Truth)
+		s.guardsAlong(t, -soon, f, y, s.mid.Rho, s.mid.Truth)
 		s.lapsing[k] = slices.DeleteFunc(s.lapsing[k], func(i int) bool { return !s.mid.Truth[i] })
 	}
 }
@@ -420,27 +411,12 @@ func (s *ties) lifted() {
 		if len(s.lapsing[k]) == 0 {
 			continue
 		}
-		for n := range s.yi {
-			s.yi[n] = math.FMA(4*soon, f[n], s.y[n])
-		}
-		s.sys.GuardValues(s.t+float64(4*soon), s.yi, s.rhoP, s.truthP)
+		s.guardsAlong(s.t, 4*soon, f, s.y, s.rhoP, s.truthP)
 		for _, i := range s.lapsing[k] {
 			if k > 0 && slices.Contains(s.lapsing[0], i) || !s.truthP[i] {
 				continue
 			}
-			g := &s.guards[i]
-			b := member{
-				kind: solvers.MarkFire, firing: solvers.Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1,
-			}
-			for j := range s.came {
-				if e := &s.came[j]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
-					s.tied(solvers.Warning{
-						Kind: solvers.Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true,
-						Value: float64(float64(k) * soon),
-					}, e.cause(), b.cause())
-					break
-				}
-			}
+			s.meets(s.came, i, solvers.Warning{Kind: solvers.Tie, Value: float64(float64(k) * soon)})
 		}
 	}
 }
@@ -453,32 +429,38 @@ func (s *ties) prevented() {
 	soon := s.closeTo()
 	f := s.work[s.size.N:]
 	s.sys.Eval(s.t, s.y, f)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(4*soon, f[n], s.y[n])
-	}
-	s.sys.GuardValues(s.t+float64(4*soon), s.yi, s.rhoP, s.truthP)
+	s.guardsAlong(s.t, 4*soon, f, s.y, s.rhoP, s.truthP)
 	for _, i := range s.almost {
 		g, a := &s.guards[i], &s.arms[i]
-		if a.spent || s.dead[i] || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+		if a.spent || s.dead[i] || s.fires(i, a, s.rhoP[i], s.truthP[i]) || g.Event < 0 && !s.switches(i, soon) {
 			continue
 		}
-		b, kind := member{
-			kind: solvers.MarkFire, firing: solvers.Firing{Event: g.Event, Elem: g.Elem}, guard: i,
-			instant: -1,
-		}, solvers.Tie
+		kind := solvers.Tie
 		if g.Event < 0 {
-			b.kind, b.firing, kind = solvers.MarkMode, solvers.Firing{}, solvers.OneSided
-			if !s.switches(i, soon) {
-				continue
-			}
+			kind = solvers.OneSided
 		}
-		for k := range s.fired {
-			if e := &s.fired[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
-				s.tied(solvers.Warning{
-					Kind: kind, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Value: soon,
-				}, e.cause(), b.cause())
-				break
-			}
+		s.meets(s.fired, i, solvers.Warning{Kind: kind, Value: soon})
+	}
+}
+
+// ofGuard is what happens where guard i is met.
+func (s *ties) ofGuard(i int) member {
+	if g := &s.guards[i]; g.Event >= 0 {
+		return member{
+			kind: solvers.MarkFire, firing: solvers.Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1,
+		}
+	}
+	return member{kind: solvers.MarkMode, guard: i, instant: -1}
+}
+
+// meets warns of the first of some members of the group that can come at another time than guard i.
+func (s *ties) meets(list []member, i int, w solvers.Warning) {
+	b := s.ofGuard(i)
+	for k := range list {
+		if e := &list[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
+			w.T, w.Name, w.Other, w.Apart = s.t, s.memberName(e), s.memberName(&b), true
+			s.tied(w, e.cause(), b.cause())
+			return
 		}
 	}
 }
@@ -499,10 +481,8 @@ func (s *ties) soonBehindEnd() {
 		if a.spent || s.dead[i] {
 			continue
 		}
-		b := member{kind: solvers.MarkMode, guard: i, instant: -1}
-		w := solvers.Warning{Kind: solvers.OneSided, T: s.t, Other: solvers.Finish, Value: soon}
+		b, w := s.ofGuard(i), solvers.Warning{Kind: solvers.OneSided, T: s.t, Other: solvers.Finish, Value: soon}
 		if g.Event >= 0 {
-			b.kind, b.firing = solvers.MarkFire, solvers.Firing{Event: g.Event, Elem: g.Elem}
 			b.firing.Nth = s.historyAt(b.firing).count
 			s.sys.Affect(b.firing, s.t, s.y, s.d, y, d)
 			s.sys.Enter(s.d, s.m)
@@ -524,9 +504,7 @@ func (s *ties) soonBehindEnd() {
 func (s *ties) switches(i int, soon float64) bool {
 	modes := slices.Clone(s.mg)
 	f := s.rates(s.yg, s.dg, s.mg)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(2*soon, f[n], s.yg[n])
-	}
+	s.along(2*soon, f, s.yg)
 	s.sys.Choose(s.t+float64(2*soon), s.yi, nil, modes)
 	m := modes[s.guards[i].Mode]
 	copy(modes, s.mg)
@@ -545,130 +523,85 @@ func (s *vicinity) closeTo() float64 {
 	return float64(max(closeBy, s.tol.Rel) * s.span)
 }
 
-// justAfter warns of events that came just before b, where they would in the other order give another result, or
-// results that change at other rates. b must not be a consequence of them.
-func (s *ties) justAfter(b *member) {
+// soonAfter warns of events and changes of modes of which one came so soon behind another that it may have come before,
+// if both change something: roots are no more certain than the tolerance.
+func (s *ties) soonAfter() {
 	w := &s.was
-	if b.kind != solvers.MarkFire || b.caused || len(w.fired) == 0 {
-		return
+	event := func(m *member) *modeChange {
+		return &modeChange{*m, s.yg, s.dg, [2][]float64{s.mg, s.mg}, s.t}
 	}
-	for i := range w.fired {
-		a := &w.fired[i]
-		if a.firing.Event == b.firing.Event && a.firing.Elem == b.firing.Elem ||
-			!s.soon(w.t, s.t, a, b) || !s.coming(b) || !s.apartBefore(a, b) {
-			continue
+	_, separates := s.sys.(solvers.Separator)
+	modes := separates && !s.algebraic
+	for i := 0; i < len(w.fired) && s.t-w.t <= s.closeTo(); i++ {
+		a := &modeChange{w.fired[i], w.y, w.d, [2][]float64{w.m, w.m}, w.t}
+		for k := range s.fired {
+			s.behind(a, event(&s.fired[k]))
 		}
-		// What happened is taken back for a look at the other order.
-		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
-		both := [2]solvers.Firing{a.firing, b.firing}
-		both[0].Nth, both[1].Nth = s.historyAt(a.firing).count-1, s.historyAt(b.firing).count
-		s.sys.Enter(s.d, s.m)
-		kind, matters := solvers.Tie, true
-		switch s.swap(both); {
-		case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
-		case s.oneSided(both[0], both[1]):
-			kind = solvers.OneSided
-		default:
-			matters = false
-		}
-		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
-		s.sys.Enter(s.d, s.m)
-		if matters {
-			s.tied(solvers.Warning{
-				Kind: kind, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: true, Value: s.t - w.t,
-			}, a.cause(), b.cause())
+		for k := 0; k < len(s.modeChanges) && modes; k++ {
+			s.behind(a, &s.modeChanges[k])
 		}
 	}
-}
-
-// justSwitched warns of changes of modes and events, or of two changes of modes, of which one came so soon behind the
-// other that it may have come before, if both change something: roots are no more certain than the tolerance.
-func (s *ties) justSwitched() {
-	if _, ok := s.sys.(solvers.Separator); !ok || s.algebraic {
-		return
-	}
-	w := &s.was
-	for n := range s.modeChanges {
-		b := &s.modeChanges[n]
-		for i := range w.fired {
-			s.behind(&modeChange{w.fired[i], w.y, w.d, [2][]float64{w.m, w.m}, w.t}, b)
+	for i := 0; i < len(s.lately) && modes; i++ {
+		for k := range s.fired {
+			s.behind(&s.lately[i], event(&s.fired[k]))
 		}
-		for i := range s.lately {
-			if a := &s.lately[i]; a.member.guard != b.member.guard {
-				s.behind(a, b)
-			}
-		}
-	}
-	for n := range s.lately {
-		for i := range s.fired {
-			if !s.fired[i].caused {
-				s.behind(&s.lately[n], &modeChange{s.fired[i], s.yg, s.dg, [2][]float64{s.mg, s.mg}, s.t})
-			}
+		for k := range s.modeChanges {
+			s.behind(&s.lately[i], &s.modeChanges[k])
 		}
 	}
 }
 
 // behind warns of b if it comes so soon behind a. An event has the same modes before and behind it, or none.
 func (s *ties) behind(a, b *modeChange) {
+	fires := func(t *modeChange) bool { return t.member.kind == solvers.MarkFire }
+	same, events := a.member.guard == b.member.guard && a.member.instant == b.member.instant, fires(a) && fires(b)
+	if events {
+		same = a.member.firing.Event == b.member.firing.Event && a.member.firing.Elem == b.member.firing.Elem
+	}
 	turns := func(t *modeChange) bool {
-		if t.member.kind == solvers.MarkFire {
-			return !s.silent(&t.member) && s.acts(&t.member, t.t, t.y, t.d, t.m[0])
+		if fires(t) {
+			return !s.silent(&t.member) && s.acts(s.past(&t.member), t.t, t.y, t.d, t.m[0])
 		}
 		defer s.sys.Enter(s.d, s.m)
 		return s.unlike(s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1]), t.y)
 	}
-	if s.soon(a.t, b.t, &a.member, &b.member) && turns(a) && turns(b) &&
-		s.switching(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) &&
-		s.apartAt(a.t, a.y, a.d, a.m[0], &a.member, &b.member) {
-		s.tied(solvers.Warning{
-			Kind: solvers.OneSided, T: b.t, Name: s.memberName(&a.member), Other: s.memberName(&b.member),
-			Value: b.t - a.t,
-		}, a.member.cause(), b.member.cause())
+	if same || b.member.caused || events && b.member.depth > 0 || !s.soon(a.t, b.t, &a.member, &b.member) ||
+		!events && !(turns(a) && turns(b)) ||
+		!s.coming(&b.member, a.t, b.t-a.t, a.y, a.d, a.m[0]) ||
+		!s.apartAt(a.t, a.y, a.d, a.m[0], &a.member, &b.member) {
+		return
 	}
+	w := solvers.Warning{
+		Kind: solvers.OneSided, T: b.t, Name: s.memberName(&a.member), Other: s.memberName(&b.member), Value: b.t - a.t,
+	}
+	if events {
+		both := [2]solvers.Firing{s.past(&a.member), s.past(&b.member)}
+		if w.Apart = true; s.swap(both, b.t, a.y, a.d, a.m[0]) {
+			w.Kind = solvers.Tie
+		} else if !s.oneSided(both, b.t, a.y, a.d, a.m[0]) {
+			return
+		}
+	}
+	s.tied(w, a.member.cause(), b.member.cause())
 }
 
-// switching reports whether m was about to come before another cause, where the run was at (t, y) with modes, soon
-// later. What has no root comes at its time.
-func (s *ties) switching(m *member, t, soon float64, y, d, modes []float64) bool {
+// coming reports whether m was about to come before another cause, where the run was at (t, y) with modes, soon later.
+func (s *ties) coming(m *member, t, soon float64, y, d, modes []float64) bool {
 	if m.guard < 0 {
-		return true
+		times := make([]float64, len(s.sched.list))
+		s.sys.InstantTimes(d, times)
+		at := times[m.instant]
+		if p := s.sched.list[m.instant].Period; p >= 0 {
+			at = math.FMA(float64(m.nth), times[p], at)
+		}
+		return math.Abs(at-t-soon) <= float64(4*soon)
 	}
 	f := s.rates(y, d, modes)
 	rho := make([]float64, len(s.guards))
 	s.sys.GuardValues(t, y, rho, s.mid.Truth)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(float64(4*soon), f[n], y[n])
-	}
-	s.sys.GuardValues(t+float64(4*soon), s.yi, s.mid.Rho, s.mid.Truth)
+	s.guardsAlong(t, float64(4*soon), f, y, s.mid.Rho, s.mid.Truth)
 	s.sys.Enter(s.d, s.m)
 	return roots.Sign(rho[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
-}
-
-// coming reports whether b was about to come before the last events.
-func (s *ties) coming(b *member) bool {
-	w := &s.was
-	soon := float64(4 * (s.t - w.t))
-	if b.guard < 0 {
-		times := make([]float64, len(s.sched.list))
-		s.sys.InstantTimes(w.d, times)
-		at := times[b.instant]
-		if p := s.sched.list[b.instant].Period; p >= 0 {
-			at = math.FMA(float64(b.nth), times[p], at)
-		}
-		return math.Abs(at-s.t) <= soon
-	}
-	f := s.rates(w.y, w.d, w.m)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(soon, f[n], w.y[n])
-	}
-	rho, truth := make([]float64, len(s.guards)), make([]bool, len(s.guards))
-	s.sys.GuardValues(w.t, w.y, rho, truth)
-	s.sys.GuardValues(w.t+soon, s.yi, s.rhoP, s.truthP)
-	s.sys.Enter(s.d, s.m)
-	if s.guards[b.guard].Crossing {
-		return roots.Sign(rho[b.guard]) != roots.Sign(s.rhoP[b.guard])
-	}
-	return !truth[b.guard] && s.truthP[b.guard]
 }
 
 // justRead warns of events that change something just after an observation, and can come before it.
@@ -692,39 +625,42 @@ func (s *ties) noteRead(t float64, instant int) {
 	s.lastSite = append(s.lastSite, instant)
 }
 
-// swap writes to s.alt and s.altD what two events make of the present state in this order and in the other.
-func (s *ties) swap(both [2]solvers.Firing) {
+// swap reports whether two events make something else of a state in the other order.
+func (s *ties) swap(both [2]solvers.Firing, t float64, y, d, m []float64) bool {
 	for k := range 2 {
-		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
-		s.sys.Enter(s.dm, s.m)
-		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
-		s.sys.Enter(s.d, s.m)
+		s.sys.Enter(d, m)
+		s.sys.Affect(both[k], t, y, d, s.ym, s.dm)
+		s.sys.Enter(s.dm, m)
+		s.sys.Affect(both[1-k], t, s.ym, s.dm, s.alt[k], s.altD[k])
 	}
+	s.sys.Enter(s.d, s.m)
+	return !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1])
 }
 
-// oneSided reports whether what comes after a and b changes at different rates when b is moved to the one side of a
-// and to the other. With A and B the bodies and f the field, moving b to a later time changes it by
+// oneSided reports whether what comes after two events, at a time and left limits, changes at different rates when the
+// second, b, is moved to the one side of the first, a, and to the other. With A and B the bodies and f the field,
+// moving b to a later time changes it by
 //
 //	B'(Ay) f(Ay) - f(BAy),
 //
 // and moving b to an earlier time by A'(By) (B'(y) f(y) - f(By)). The integrals change by r(Ay) - r(BAy) and r(y) -
 // r(By).
-func (s *ties) oneSided(a, b solvers.Firing) bool {
-	n, d := len(s.y), len(s.d)
+func (s *ties) oneSided(both [2]solvers.Firing, t float64, left, disc, modes []float64) bool {
+	a, b, n, d := both[0], both[1], len(left), len(disc)
 	eps := float64(0x1p-20 * s.span)
 	type point struct{ y, d, k []float64 }
-	body := func(f solvers.Firing, t float64, p *point) *point {
+	body := func(f solvers.Firing, at float64, p *point) *point {
 		q := &point{make([]float64, n), make([]float64, d), make([]float64, s.size.N+s.size.Q)}
-		s.sys.Enter(p.d, s.m)
-		s.sys.Affect(f, t, p.y, p.d, q.y, q.d)
+		s.sys.Enter(p.d, modes)
+		s.sys.Affect(f, at, p.y, p.d, q.y, q.d)
 		return q
 	}
 	field := func(p *point) {
 		m := make([]float64, s.size.M)
-		s.sys.Enter(p.d, s.m)
-		s.sys.Choose(s.t, p.y, nil, m)
+		s.sys.Enter(p.d, modes)
+		s.sys.Choose(t, p.y, nil, m)
 		s.sys.Enter(p.d, m)
-		s.sys.Eval(s.t, p.y, p.k)
+		s.sys.Eval(t, p.y, p.k)
 	}
 	// along returns p moved along k.
 	along := func(p *point, k []float64) *point {
@@ -734,23 +670,23 @@ func (s *ties) oneSided(a, b solvers.Firing) bool {
 		}
 		return q
 	}
-	y := &point{s.y, s.d, make([]float64, s.size.N+s.size.Q)}
-	s.sys.Enter(s.d, s.m)
-	s.sys.Eval(s.t, s.y, y.k) // in the modes before the events
-	ya, yb := body(a, s.t, y), body(b, s.t, y)
-	yab := body(b, s.t, ya)
+	y := &point{left, disc, make([]float64, s.size.N+s.size.Q)}
+	s.sys.Enter(disc, modes)
+	s.sys.Eval(t, left, y.k) // in the modes before the events
+	ya, yb := body(a, t, y), body(b, t, y)
+	yab := body(b, t, ya)
 	for _, p := range []*point{ya, yb, yab} {
 		field(p)
 	}
-	later := body(b, s.t+eps, along(ya, ya.k))
-	c := body(b, s.t+eps, along(y, y.k))
+	later := body(b, t+eps, along(ya, ya.k))
+	c := body(b, t+eps, along(y, y.k))
 	rate := make([]float64, n)
 	for i := range rate {
 		rate[i] = (c.y[i]-yb.y[i])/eps - yb.k[i]
 	}
 	moved := along(yb, rate)
 	moved.d = c.d
-	earlier := body(a, s.t, moved)
+	earlier := body(a, t, moved)
 	s.sys.Enter(s.d, s.m)
 	for i := range n {
 		r := (later.y[i]-yab.y[i])/eps - yab.k[i]

@@ -23,6 +23,11 @@ func (s *vicinity) along(h float64, f, y []float64) []float64 {
 	return s.yi
 }
 
+// guardsAlong evaluates the guards a time h after t, where states have moved from y along f.
+func (s *vicinity) guardsAlong(t, h float64, f, y, rho []float64, truth []bool) {
+	s.sys.GuardValues(t+h, s.along(h, f, y), rho, truth)
+}
+
 // blur writes to s.rhoP and s.truthP the guards where the present time and states differ in their last digits, by a
 // part of their size to either side.
 func (s *vicinity) blur(part float64) {
@@ -39,10 +44,7 @@ func (s *vicinity) slidesAlong(i int) bool {
 	ahead := func(m []float64) float64 {
 		f := s.rates(s.y, s.d, m)
 		eps := float64(0x1p-20 * s.span)
-		for n := range s.yi {
-			s.yi[n] = math.FMA(eps, f[n], s.y[n])
-		}
-		s.sys.GuardValues(s.t+eps, s.yi, s.rhoP, s.truthP)
+		s.guardsAlong(s.t, eps, f, s.y, s.rhoP, s.truthP)
 		return s.rhoP[i]
 	}
 	before := append([]float64(nil), s.m...)

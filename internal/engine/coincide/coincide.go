@@ -11,8 +11,10 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -30,53 +32,26 @@ const (
 	reach = 1e-5
 )
 
-// vector is one of the vectors that tapes read.
-type vector uint8
-
-const (
-	vecT vector = iota
-	vecY
-	vecYm
-	vecP
-	vecD
-	vecDm
-	vecM
-	vecKept
-	vecFired
-	vecRow
-	numVectors
-)
-
-// place is where something lies in a vector.
-type place struct {
-	vec vector
-	at  int
-}
-
 // Model shows the groups of runs of a problem. It belongs to one goroutine.
 type Model struct {
-	problem   *system.Problem
-	compiled  *tapec.Compiled
-	checked   *model.Model
-	instants  []solvers.Instant
-	places    map[tapec.Name]place
-	nY, nD    int
-	nM        int
-	first     []int // [events] the number of the first element among all
-	of        []int // [elements of events] the number of their event
-	atoms     []int // guards, and behind them clocks from the number of guards on
-	guards    []solvers.Guard
-	span      float64
-	events    []contact.Event
-	conds     []contact.Condition
-	condAt    []int // the guards of the conditions
-	moments   []contact.Instant
-	evaluated map[*tape.Tape]*tape.Evaluator[complex128]
-	looked    map[*tape.Tape]*tape.Evaluator[float64]
-	rows      [][]float64 // per instant: the row of data that is read there
-	each      bool
-	mayBegin  bool    // a condition that holds at the start may make an event happen there
-	seed      *uint64 // that draws the order of events of equal priority; nil where none is drawn
+	problem  *system.Problem
+	compiled *tapec.Compiled
+	checked  *model.Model
+	instants []solvers.Instant
+	nY, nD   int
+	first    []int // [events] the number of the first element among all
+	of       []int // [elements of events] the number of their event
+	atoms    []int // guards, and behind them clocks from the number of guards on
+	guards   []solvers.Guard
+	span     float64
+	events   []contact.Event
+	conds    []contact.Condition
+	moments  []contact.Instant
+	moved    compiled.Beside[complex128]
+	looked   compiled.Beside[float64]
+	each     bool
+	mayBegin bool    // a condition that holds at the start may make an event happen there
+	seed     *uint64 // that draws the order of events of equal priority; nil where none is drawn
 }
 
 // New returns the Model of the runs of a problem, or says why it has none. w is a worker of it; each and seed (nil
@@ -86,7 +61,7 @@ func New(p *system.Problem, w *system.Worker, span float64, each bool, seed *uin
 	m = &Model{
 		problem: p, compiled: c, checked: p.Model.Checked, instants: w.Instants(), guards: w.Guards(), span: span,
 		nY: p.Model.States(), nD: p.Model.Discretes(), each: each, seed: seed,
-		evaluated: map[*tape.Tape]*tape.Evaluator[complex128]{}, looked: map[*tape.Tape]*tape.Evaluator[float64]{},
+		moved: compiled.NewBeside[complex128](p.Model), looked: compiled.NewBeside[float64](p.Model),
 	}
 	if p.Model.Algebraic() {
 		return nil, "algebraic equations"
@@ -94,58 +69,11 @@ func New(p *system.Problem, w *system.Worker, span float64, each bool, seed *uin
 	if len(m.checked.Lags) > 0 {
 		return nil, "delays" // a motion comes back later, too
 	}
-	m.lay()
 	if why := m.listEvents(w.Events()); why != "" {
 		return nil, why
 	}
 	m.listCauses()
 	return m, ""
-}
-
-// lay finds where all lies that tapes read.
-func (m *Model) lay() {
-	m.places = map[tapec.Name]place{
-		tapec.Time.Name(): {vecT, 0}, tapec.Fired.Name(): {vecFired, 0}, tapec.DataRow.Name(): {vecRow, 0},
-	}
-	for _, s := range slices.Concat(m.checked.Params, m.checked.Totals) {
-		m.places[tapec.Param.Called(s.Name)] = place{vecP, m.problem.Model.Param(s.Name).Offset}
-	}
-	for _, s := range m.checked.States {
-		at := m.problem.Model.State(s.Name).Offset
-		m.places[tapec.State.Called(s.Name)] = place{vecY, at}
-		m.places[tapec.LeftState.Called(s.Name)] = place{vecYm, at}
-		m.places[tapec.Rate.Called(s.Name)] = place{vecY, at}
-	}
-	at := 0
-	for _, s := range m.checked.Discretes {
-		m.places[tapec.Discrete.Called(s.Name)] = place{vecD, at}
-		m.places[tapec.LeftDiscrete.Called(s.Name)] = place{vecDm, at}
-		at += s.Type.Shape.Size()
-	}
-	for i, x := range m.compiled.Modes {
-		m.places[tapec.HeldMode.Number(i)] = place{vecM, x.Offset}
-		m.places[tapec.KeptMode.Number(i)] = place{vecKept, x.Offset}
-		m.nM = max(m.nM, x.Offset+x.Shape.Size())
-	}
-	m.rows = make([][]float64, len(m.compiled.InstantList))
-	for i, in := range m.compiled.InstantList {
-		if in.Kind != tapec.Site || in.Row < 0 || m.compiled.AtTimes[in.Group] == nil {
-			continue
-		}
-		for _, out := range m.compiled.AtTimes[in.Group].Outputs {
-			if t := m.functional(tapec.MustName(out.Name)).Table; t != nil {
-				m.rows[i] = rowOf(t, in.Row)
-			}
-		}
-	}
-}
-
-// rowOf returns a row of a table.
-func rowOf(t *model.Table, row int) (list []float64) {
-	for _, column := range t.Data {
-		list = append(list, column[row])
-	}
-	return list
 }
 
 // functional returns the functional of a name.
@@ -182,7 +110,6 @@ func (m *Model) listCauses() {
 			m.conds = append(m.conds, contact.Condition{
 				Event: m.first[g.Event] + g.Elem, Crossing: g.Crossing, Way: g.Way,
 			})
-			m.condAt = append(m.condAt, i)
 		}
 		if !g.Kink && !g.Compound {
 			m.atoms = append(m.atoms, i)
@@ -213,6 +140,7 @@ type local struct {
 	*Model
 	t      float64
 	p, pd  []float64
+	rates  []float64
 	margin []float64
 	slope  []float64
 	after  []float64
@@ -220,13 +148,7 @@ type local struct {
 }
 
 // z is laid out as states, discretes, functionals.
-func (m *Model) width() int {
-	f := 0
-	for i := range m.compiled.Functionals {
-		f = max(f, m.compiled.Functionals[i].Offset+m.compiled.Functionals[i].Shape.Size())
-	}
-	return m.nY + m.nD + f
-}
+func (m *Model) width() int { return m.nY + m.nD + m.problem.Model.Layout.NF }
 
 // moving is x with a motion d by way.
 func moving(x, d []float64, way float64) []complex128 {
@@ -239,68 +161,32 @@ func moving(x, d []float64, way float64) []complex128 {
 	return out
 }
 
-// load binds the inputs of a tape.
-func load[T tape.Number](m *Model, t *tape.Tape, known map[*tape.Tape]*tape.Evaluator[T], in *[numVectors][]T,
-) *tape.Evaluator[T] {
-	e := known[t]
-	if e == nil {
-		e = tape.NewEvaluator[T](t)
-		known[t] = e
-	}
-	for i := range t.Inputs {
-		to := e.Value(tape.Value(i))
-		clear(to)
-		if at, ok := m.places[tapec.MustName(t.Inputs[i].Name)]; ok && at.at <= len(in[at.vec]) {
-			copy(to, in[at.vec][at.at:])
-		}
-	}
-	e.Run()
-	return e
-}
-
 // at returns what tapes read at z, which moves by dz, with time moving by dt and params by way times their motion.
-func (l *local) at(z, m, dz []float64, dt, way float64) *[numVectors][]complex128 {
+func (l *local) at(z, m, dz []float64, dt, way float64) *vec.Of[complex128] {
 	var dy, dd []float64
 	if dz != nil {
 		dy, dd = dz[:l.nY], dz[l.nY:l.nY+l.nD]
 	}
-	return &[numVectors][]complex128{
-		vecT: {complex(l.t, float64(tiny*dt))}, vecY: moving(z[:l.nY], dy, 1),
-		vecD: moving(z[l.nY:l.nY+l.nD], dd, 1), vecP: moving(l.p, l.pd, way), vecM: moving(m, nil, 0),
+	return &vec.Of[complex128]{
+		vec.T: {complex(l.t, float64(tiny*dt))}, vec.Y: moving(z[:l.nY], dy, 1),
+		vec.D: moving(z[l.nY:l.nY+l.nD], dd, 1), vec.P: moving(l.p, l.pd, way), vec.M: moving(m, nil, 0),
 	}
 }
 
 // Rates implements contact.Local.
 func (l *local) Rates(z, m, k []float64) {
 	clear(k)
-	in := [numVectors][]float64{vecT: {l.t}, vecY: z[:l.nY], vecD: z[l.nY : l.nY+l.nD], vecP: l.p, vecM: m}
-	t := l.compiled.Rates
-	e := load(l.Model, t, l.looked, &in)
-	for _, out := range t.Outputs {
-		n, x := tapec.MustName(out.Name), e.Output(out.Name)
-		if n.Role != tapec.Integrand {
-			copy(k[l.places[n].at:], x)
-			continue
-		}
-		f := l.functional(n)
-		to := k[l.nY+l.nD+f.Offset:]
-		copy(to, x)
-		for i, window := range f.Window {
-			to[i] *= m[window]
-		}
-	}
+	states := l.nY + l.nD
+	l.looked.Rates(&vec.Values{vec.T: {l.t}, vec.Y: z[:l.nY], vec.D: z[l.nY:states], vec.P: l.p, vec.M: m}, l.rates)
+	copy(k, l.rates[:l.nY])
+	copy(k[states:], l.rates[l.nY:])
 }
 
 // Margins implements contact.Local.
 func (l *local) Margins(z, m, dz []float64, dt, params float64) (margin, slope []float64) {
 	in := l.at(z, m, dz, dt, params)
-	var guards, clocks []complex128
-	if t := l.compiled.Guards; t != nil {
-		guards = load(l.Model, t, l.evaluated, in).Output(tapec.Margins.Name().String())
-	}
-	if t := l.compiled.Clocks; t != nil {
-		clocks = load(l.Model, t, l.evaluated, in).Output(tapec.ClockMargins.Name().String())
-	}
+	guards := l.moved.Output(l.compiled.Guards, tapec.Margins.Name(), in)
+	clocks := l.moved.Output(l.compiled.Clocks, tapec.ClockMargins.Name(), in)
 	l.margin, l.slope = l.margin[:0], l.slope[:0]
 	for _, i := range l.atoms {
 		x := complex128(0)
@@ -316,8 +202,7 @@ func (l *local) Margins(z, m, dz []float64, dt, params float64) (margin, slope [
 
 // Times implements contact.Local.
 func (l *local) Times(z, dz []float64) (after, slope []float64) {
-	times := load(l.Model, l.compiled.Instants, l.evaluated, l.at(z, nil, dz, 0, 1)).
-		Output(tapec.Times.Name().String())
+	times := l.moved.Output(l.compiled.Instants, tapec.Times.Name(), l.at(z, nil, dz, 0, 1))
 	l.after, l.moves = l.after[:0], l.moves[:0]
 	for i := range l.instants {
 		in := &l.instants[i]
@@ -364,8 +249,7 @@ func (l *local) past(x, last complex128) bool {
 // last counts periodic events that come at their last time here: moved, they may come no more.
 func (l *local) last(g *contact.Group) (n int) {
 	after, _ := l.Times(g.Z, nil)
-	times := load(l.Model, l.compiled.Instants, l.evaluated, l.at(g.Z, nil, nil, 0, 1)).
-		Output(tapec.Times.Name().String())
+	times := l.moved.Output(l.compiled.Instants, tapec.Times.Name(), l.at(g.Z, nil, nil, 0, 1))
 	for i := range l.instants {
 		in := &l.instants[i]
 		if in.Kind == solvers.InstantEvery && in.To >= 0 && math.Abs(after[i]) <= g.Near &&
@@ -392,40 +276,21 @@ func (l *local) Look(z, before, x []float64, dt, e float64) (s contact.Sight) {
 			moved[i] += float64(e * x[l.nY+i])
 		}
 	}
-	in := [numVectors][]float64{
-		vecT: {l.t + float64(e*dt)}, vecY: move(z[:l.nY], x[:l.nY]), vecD: moved, vecP: move(l.p, l.pd),
-		vecM: slices.Clone(before), vecKept: make([]float64, l.nM),
+	in := vec.Values{
+		vec.T: {l.t + float64(e*dt)}, vec.Y: move(z[:l.nY], x[:l.nY]), vec.D: moved, vec.P: move(l.p, l.pd),
+		vec.M: before,
 	}
-	for i := range in[vecKept] {
-		in[vecKept][i] = math.Inf(1)
-	}
-	if t := l.compiled.Choose; t != nil {
-		eval := load(l.Model, t, l.looked, &in)
-		for _, out := range t.Outputs {
-			copy(in[vecM][l.places[tapec.MustName(out.Name)].at:], eval.Output(out.Name))
-		}
-	}
-	s.M = in[vecM]
-	if t := l.compiled.Guards; t != nil && len(l.conds) > 0 {
-		eval := load(l.Model, t, l.looked, &in)
-		rho, truth := eval.Output(tapec.Margins.Name().String()), eval.Output(tapec.Truths.Name().String())
-		for k, i := range l.condAt {
-			holds, passes := truth[i] != 0, true
-			if l.conds[k].Crossing {
-				holds, passes = rho[i] > 0, truth[i] != 0
-			}
-			s.Holds, s.Passes = append(s.Holds, holds), append(s.Passes, passes)
-		}
-	}
+	s.Holds, s.Passes = compiled.Look(&l.looked, &in)
+	s.M = in[vec.M]
 	return s
 }
 
 // put writes outputs of a tape to z, and their motions to x.
 func (l *local) put(t *tape.Tape, e *tape.Evaluator[complex128], z, x []float64) {
 	for _, out := range t.Outputs {
-		at := l.places[tapec.MustName(out.Name)]
-		to := at.at
-		if at.vec == vecD {
+		at := l.problem.Model.Layout.Part(tapec.MustName(out.Name))
+		to := at.Offset
+		if at.Vec == vec.D {
 			to += l.nY
 		}
 		for i, v := range e.Output(out.Name) {
@@ -435,11 +300,11 @@ func (l *local) put(t *tape.Tape, e *tape.Evaluator[complex128], z, x []float64)
 }
 
 // add adds what a tape reads to the functionals in z, and their motions to those in x, for the functionals that count.
-func (l *local) add(t *tape.Tape, in *[numVectors][]complex128, z, x []float64, counts func(f *tapec.Functional) bool) {
+func (l *local) add(t *tape.Tape, in *vec.Of[complex128], z, x []float64, counts func(f *tapec.Functional) bool) {
 	if t == nil {
 		return
 	}
-	e := load(l.Model, t, l.evaluated, in)
+	e := l.moved.Run(t, in)
 	for _, out := range t.Outputs {
 		f := l.functional(tapec.MustName(out.Name))
 		if !counts(f) {
@@ -447,8 +312,8 @@ func (l *local) add(t *tape.Tape, in *[numVectors][]complex128, z, x []float64, 
 		}
 		to := l.nY + l.nD + f.Offset
 		list := e.Output(out.Name)
-		if f.ByRow && in[vecRow] != nil { // a row has one slot
-			row := in[vecRow]
+		if f.ByRow && in[vec.Row] != nil { // a row has one slot
+			row := in[vec.Row]
 			to += int(real(row[len(row)-1])) - 1
 			if len(list) > 1 {
 				list = list[int(real(row[len(row)-1]))-1:][:1]
@@ -474,15 +339,15 @@ func (l *local) Fire(event, nth, instant int, z, x []float64, dt float64) (stop 
 	}
 	fired := make([]complex128, at+1)
 	fired[at] = 1
-	in[vecFired] = fired
+	in[vec.Fired] = fired
 	if t := l.compiled.Affects[e]; t != nil {
-		l.put(t, load(l.Model, t, l.evaluated, in), z, x)
+		l.put(t, l.moved.Run(t, in), z, x)
 	}
 	if t := l.compiled.AtEvents[e]; t != nil {
 		out := l.at(z, nil, x, dt, 1)
-		out[vecYm], out[vecDm] = in[vecY], in[vecD]
-		out[vecFired] = make([]complex128, elem+1)
-		out[vecFired][elem] = 1
+		out[vec.Ym], out[vec.Dm] = in[vec.Y], in[vec.D]
+		out[vec.Fired] = make([]complex128, elem+1)
+		out[vec.Fired][elem] = 1
 		l.add(t, out, z, x, func(f *tapec.Functional) bool { return f.Nth == 0 || f.Nth == nth+1 })
 	}
 	return ev.Stop
@@ -509,14 +374,14 @@ func (l *local) slot(e, elem, instant int, z, x []float64) int {
 func (l *local) Read(instant int, zm, xm, z, x []float64, dt float64) {
 	in := l.at(z, nil, x, dt, 1)
 	left := l.at(zm, nil, xm, dt, 1)
-	in[vecYm], in[vecDm] = left[vecY], left[vecD]
+	in[vec.Ym], in[vec.Dm] = left[vec.Y], left[vec.D]
 	all := func(*tapec.Functional) bool { return true }
 	if l.instants[instant].Kind == solvers.InstantEnd {
 		l.add(l.compiled.Final, in, z, x, all)
 		return
 	}
-	if l.rows[instant] != nil {
-		in[vecRow] = moving(l.rows[instant], nil, 0)
+	if row := l.problem.Model.Rows[instant]; row != nil {
+		in[vec.Row] = moving(row, nil, 0)
 	}
 	l.add(l.compiled.AtTimes[l.compiled.InstantList[instant].Group], in, z, x, all)
 }
@@ -527,7 +392,7 @@ var _ contact.Local = (*local)(nil)
 func (m *Model) group(at *sens.Meeting) (*local, *contact.Group) {
 	l := &local{Model: m, t: at.T, p: m.problem.Point.Values(nil)}
 	l.p = l.p[:len(l.p)-m.nY]
-	l.pd = make([]float64, len(l.p))
+	l.pd, l.rates = make([]float64, len(l.p)), make([]float64, m.nY+m.problem.Model.Layout.NQ)
 	z := make([]float64, m.width())
 	copy(z, at.Y)
 	copy(z[m.nY:], at.D)

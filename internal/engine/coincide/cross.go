@@ -17,7 +17,7 @@ type Crossing struct {
 	Met []Met
 	// Sets reports whether a body sets a condition to its threshold at a time: what comes there alone is met as well.
 	Sets    func(t float64) bool
-	columns []place      // of active params among all
+	columns [][2]int     // where active params lie among active ones, and among all
 	unknown map[int]bool // directions that cannot be followed
 	leaps   map[int]bool // directions along which states, discretes or modes leap
 	shaken  map[int]bool // directions along which values in between may be others than those of the run
@@ -71,8 +71,7 @@ func (m *Model) Cross(active []string) *Crossing {
 	for _, name := range active {
 		column, param := m.problem.Column(name), m.problem.Model.Param(name)
 		for i := range column.Len {
-			c.columns = append(c.columns, place{at: column.Offset + i, vec: 0})
-			c.columns = append(c.columns, place{at: param.Offset + i, vec: 0})
+			c.columns = append(c.columns, [2]int{column.Offset + i, param.Offset + i})
 		}
 	}
 	return c
@@ -235,8 +234,8 @@ func (c *Crossing) Show(direction int, td float64, pd, y, d []float64) {
 // aim has params of a local move as those do that derivatives are by.
 func (c *Crossing) aim(l *local, pd []float64) {
 	clear(l.pd)
-	for i := 0; i < len(c.columns); i += 2 {
-		l.pd[c.columns[i+1].at] = pd[c.columns[i].at]
+	for _, at := range c.columns {
+		l.pd[at[1]] = pd[at[0]]
 	}
 }
 

@@ -69,10 +69,30 @@ func elementOf(t *tape.Tape, output tapec.Name, i int) (v tape.Value, at int) {
 }
 
 // SameMargin reports whether guards i and j have one margin, as those of events with the same condition have.
-func SameMargin(m *Model, i, j int) bool {
-	v, k := elementOf(m.Compiled.Guards, tapec.Margins.Name(), i)
-	w, l := elementOf(m.Compiled.Guards, tapec.Margins.Name(), j)
-	return v == w && k == l
+func SameMargin(m *Model, i, j int) bool { return m.margins[i] == m.margins[j] }
+
+// margin is where a tape has the margin of a guard: an element of a value.
+type margin struct {
+	of tape.Value
+	at int
+}
+
+// marginsOf lists where the margins of guards are.
+func marginsOf(t *tape.Tape) (list []margin) {
+	if t == nil {
+		return nil
+	}
+	v, _ := t.Output(tapec.Margins.Name().String())
+	parts := []tape.Value{v}
+	if in := t.Instr(v); in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
+		parts = in.Args
+	}
+	for _, p := range parts {
+		for k := range t.Shape(p).Size() {
+			list = append(list, margin{p, k})
+		}
+	}
+	return list
 }
 
 // InputsOfValue lists the inputs that a value of t depends on.

@@ -34,6 +34,7 @@ type Model struct {
 	family   *family // what the model shares with its experiments; nil for nothing
 
 	reads      map[string]vec.Part // where the inputs of all tapes lie
+	margins    []margin            // of guards
 	functional []int               // per element of the functional vector: which functional it is of
 	Rows       [][]float64         // per instant: the data row read there
 	AtTimes    [][]int             // per group of instants: the functionals that are read there, in ascending order
@@ -105,6 +106,7 @@ func (m *Model) index() {
 		m.SomeNth = m.SomeNth || f.Nth > 0
 	}
 	m.Atoms = atomsOf(c)
+	m.margins = marginsOf(c.Guards)
 	m.Rows = make([][]float64, len(c.InstantList))
 	m.Fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return !slices.ContainsFunc(m.Checked.Params, func(s *model.Symbol) bool {
@@ -271,7 +273,7 @@ func ElementName(name string, shape []int, i int) string { return target.Element
 // firings need not be longer than its 1.
 func (m *Model) Load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values) bool {
 	for i := range t.Inputs {
-		if in := &t.Inputs[i]; !m.LoadInput(in, e.Value(tape.Value(i)), from) {
+		if in := &t.Inputs[i]; !loadInput(m, in, e.Value(tape.Value(i)), from) {
 			return false
 		}
 	}
@@ -280,6 +282,11 @@ func (m *Model) Load(t *tape.Tape, e *tape.Evaluator[float64], from *vec.Values)
 
 // LoadInput is load for one input.
 func (m *Model) LoadInput(in *tape.Input, to []float64, from *vec.Values) bool {
+	return loadInput(m, in, to, from)
+}
+
+func loadInput[T float64 | complex128](m *Model, in *tape.Input, to []T, from *vec.Of[T]) bool {
+	clear(to)
 	at, ok := m.reads[in.Name]
 	if !ok { // the tape is made of those of the model
 		at, ok = m.Layout.Find(tapec.MustName(in.Name))
@@ -287,7 +294,6 @@ func (m *Model) LoadInput(in *tape.Input, to []float64, from *vec.Values) bool {
 	if !ok || at.Vec == vec.Row && from[vec.Row] == nil || at.Offset > len(from[at.Vec]) {
 		return false
 	}
-	clear(to)
 	copy(to, from[at.Vec][at.Offset:])
 	return true
 }

@@ -12,6 +12,7 @@ import (
 // dependence follows names: what they depend on in the course of any run.
 type dependence struct {
 	model   *compiled.Model
+	point   *compiled.Point
 	atStart bool   // nothing but the start counts
 	happens []bool // of each event whether it happens at all; nil: all may
 	params  map[string]bool
@@ -20,10 +21,10 @@ type dependence struct {
 	fired   map[int]bool // events of which the times have been followed
 }
 
-func newDependence(m *compiled.Model, happens []bool) dependence {
+func newDependence(p *compiled.Task, happens []bool) dependence {
 	return dependence{
-		model: m, happens: happens, params: map[string]bool{}, initial: map[string]bool{}, seen: map[tapec.Name]bool{},
-		fired: map[int]bool{},
+		model: p.Model, point: p.Point, happens: happens, params: map[string]bool{}, initial: map[string]bool{},
+		seen: map[tapec.Name]bool{}, fired: map[int]bool{},
 	}
 }
 
@@ -49,6 +50,11 @@ func (x *dependence) follow(n tapec.Name) {
 	switch n.Role {
 	case tapec.Param:
 		x.params[n.Of] = true
+		for _, d := range c.Defaults {
+			if d.Param.Name == n.Of && x.point.FollowsOthers(d.Param) {
+				x.followAll(compiled.InputsOf(d.Tape, n, -1))
+			}
+		}
 	case tapec.State, tapec.Discrete:
 		if n.Role == tapec.State {
 			x.initial[n.Of] = true

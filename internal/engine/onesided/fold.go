@@ -13,7 +13,7 @@ import (
 
 // ReadsTotals tells which totals of experiments element i of the objectives reads.
 func (w *Separator) ReadsTotals(i int) []bool {
-	x := newDependence(w.model, nil)
+	x := newDependence(w.task, nil)
 	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(w.model.Checked.Totals))
 	for k, s := range w.model.Checked.Totals {
@@ -24,7 +24,7 @@ func (w *Separator) ReadsTotals(i int) []bool {
 
 // Bends tells which of the folds make element i of the objectives bend.
 func (w *Separator) Bends(i int, folds []Fold) []bool {
-	x := newDependence(w.model, nil)
+	x := newDependence(w.task, nil)
 	x.followAll(compiled.InputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(folds))
 	for k := range folds {
@@ -145,41 +145,21 @@ func (x *Into) part(m *compiled.Model, at source.Span) {
 	x.all = x.all || !some
 }
 
-// Folds tells which of the variables, by columns of a row of the gradient, move the two causes of each tie apart, and
-// what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
-// whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way, by the
-// events that fired: Stats.Fired, or nil for all.
+// Folds tells which of the variables, by columns of a row of the gradient, move the causes of each tie apart, and what
+// depends on these causes. Where a motion of the state takes them apart, all counts that any of their times depends on
+// in any way, by the events that fired: Stats.Fired, or nil for all.
 func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int,
 ) (list []Fold) {
 	if w.model.Settles() { // others fire on the way to a steady state
 		fired = nil
 	}
 	for i := range ties {
-		x := w.separation(fired)
-		x.tie, x.t, x.y, x.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
-		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i])}
-		out := make([]bool, columns)
-		if !x.separates(variables, out) {
-			if ties[i].Many == nil {
-				x.find()
-			}
-			for _, v := range variables {
-				x.mark(v, out[v.Offset:v.Offset+v.Len])
-			}
+		causes := []cause{causeOf(ties[i].Causes[0]), causeOf(ties[i].Causes[1])}
+		if j := ties[i].Many; j != nil {
+			causes = w.causesAt(j)
 		}
-		if many := ties[i].Many; many != nil {
-			for _, c := range many.Fired {
-				if w.setsNear(c, many) {
-					y := w.separation(fired)
-					y.tie, y.t, y.y, y.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
-					y.followAll(w.model.CauseInputs(c))
-					for _, v := range variables {
-						y.mark(v, out[v.Offset:v.Offset+v.Len])
-					}
-				}
-			}
-		}
-		for k, moves := range out {
+		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i], causes)}
+		for k, moves := range w.movers(&ties[i], causes, fired, variables, columns) {
 			if moves {
 				f.Moves.Add(k)
 			}
@@ -191,11 +171,76 @@ func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []comp
 	return list
 }
 
-// setsNear reports whether the body of an event sets what a condition reads that changes at a junction: the two come in
-// either order.
-func (w *Separator) setsNear(by solvers.Cause, j *solvers.Junction) bool {
-	c, a := w.model.Compiled, &w.model.Atoms
-	event := -1
+// movers tells which of the variables move the causes of a tie apart.
+func (w *Separator) movers(tie *solvers.Meeting, causes []cause, fired []bool, variables []compiled.Variable,
+	columns int,
+) (out []bool) {
+	j := tie.Many
+	a := around{
+		Separator: w, t: tie.T, y: tie.Y, d: tie.D, causes: causes,
+		start: j != nil && j.Start || j == nil && begins(tie.Causes[1]),
+	}
+	out = make([]bool, columns)
+	x := newDependence(w.task, fired)
+	x.atStart = a.start && j == nil
+	some, names := false, false
+	for _, a.m = range tie.Modes() {
+		a.most = nil
+		for way := range ways {
+			names = names || !a.start && a.parts(&motion{way: way, states: true, param: -1, state: -1})
+		}
+		for _, v := range variables {
+			moves := a.mayMove(v)
+			for k := 0; k < v.Len && moves; k++ {
+				if a.parts(a.alone(v, k)) {
+					out[v.Offset+k], some = true, true
+				}
+			}
+		}
+	}
+	for _, c := range causes { // unknowns do not follow what moves here, and which time of several it was is not known
+		names = names || c.guard >= 0 && w.model.ReadsUnknowns(c.guard) ||
+			c.instant >= 0 && w.model.Compiled.InstantList[c.instant].Period >= 0
+	}
+	if edge := a.start && j == nil && causes[0].guard >= 0; edge {
+		// States are what they begin with, so that is all but for what is largest there, for squares, and for rates
+		// that lead a condition to where an event happens soon.
+		event := w.model.Compiled.GuardList[causes[0].guard].Event >= 0
+		x.atStart = !event
+		names = names || event || !some || w.task.PeaksSee(causes[0].guard)
+	}
+	for _, c := range causes {
+		if names {
+			x.followAll(w.inputs(c))
+		}
+	}
+	if j != nil {
+		for _, c := range j.Fired {
+			if w.setsNear(c, causes) {
+				x.followAll(w.model.CauseInputs(c))
+			}
+		}
+	}
+	w.byNames(&x, variables, out)
+	return out
+}
+
+// byNames marks the elements of variables that names depend on.
+func (w *Separator) byNames(x *dependence, variables []compiled.Variable, out []bool) {
+	total := slices.ContainsFunc(w.model.Checked.Totals, func(s *model.Symbol) bool { return x.params[s.Name] })
+	for _, v := range variables { // a total may depend on anything
+		if v.Initial && x.initial[v.Name] || !v.Initial && (total || x.params[v.Name]) {
+			for k := range v.Len {
+				out[v.Offset+k] = true
+			}
+		}
+	}
+}
+
+// setsNear reports whether the body of an event sets what another condition reads that changes at a junction: the two
+// come in either order.
+func (w *Separator) setsNear(by solvers.Cause, causes []cause) bool {
+	c, event := w.model.Compiled, -1
 	if by.Guard >= 0 {
 		event = c.GuardList[by.Guard].Event
 	} else {
@@ -204,50 +249,31 @@ func (w *Separator) setsNear(by solvers.Cause, j *solvers.Junction) bool {
 	if event < 0 || event >= len(c.Affects) || c.Affects[event] == nil {
 		return false
 	}
-	for k, near := range w.nearAtoms(j) {
-		if !near {
-			continue
-		}
-		var reads []tapec.Name
-		if k < len(a.Guards) {
-			reads = w.model.GuardInputs(a.Guards[k])
-		} else {
-			reads = compiled.InputsOf(c.Clocks, tapec.ClockMargins.Name(), a.Clocks[k-len(a.Guards)])
-		}
-		if slices.ContainsFunc(reads, func(n tapec.Name) bool {
+	return slices.ContainsFunc(causes, func(x cause) bool {
+		return x.instant < 0 && slices.ContainsFunc(w.inputs(x), func(n tapec.Name) bool {
 			_, assigned := c.Affects[event].Output(n.String())
 			return assigned
-		}) {
-			return true
-		}
-	}
-	return false
+		})
+	})
 }
 
 // meets tells what depends on the causes of a tie.
-func (w *Separator) meets(tie *solvers.Meeting) (into Into) {
+func (w *Separator) meets(tie *solvers.Meeting, causes []cause) (into Into) {
 	c := w.model.Compiled
-	if j := tie.Many; j != nil {
-		a := &w.model.Atoms
-		for k, near := range w.nearAtoms(j) {
-			switch {
-			case !near:
-			case k < len(a.Guards):
-				into.condition(w.model, a.Guards[k])
-			default:
-				into.part(w.model, c.ClockList[a.Clocks[k-len(a.Guards)]].Span)
-			}
-		}
-		into.all = into.all || j.Bounds > 0
-		return into
-	}
-	for _, cause := range tie.Causes {
-		if cause.Guard >= 0 {
-			into.condition(w.model, cause.Guard)
+	for _, x := range causes {
+		switch {
+		case x.guard >= 0:
+			into.condition(w.model, x.guard)
+			continue
+		case x.clock >= 0:
+			into.part(w.model, c.ClockList[x.clock].Span)
+			continue
+		case tie.Many != nil:
+			into.all = into.all || c.InstantList[x.instant].Bound != tapec.NoBound
 			continue
 		}
 		// Observations and bounds of integrals are where others see a change, and change nothing else.
-		switch in := c.InstantList[cause.Instant]; in.Kind {
+		switch in := c.InstantList[x.instant]; in.Kind {
 		case tapec.Fire, tapec.Every:
 			into.events = append(into.events, in.Event)
 		case tapec.Site:
@@ -272,11 +298,9 @@ func (w *Separator) meets(tie *solvers.Meeting) (into Into) {
 // are named.
 func (w *Separator) Movers(names []tapec.Name, variables []compiled.Variable, columns int) []bool {
 	out := make([]bool, columns)
-	x := w.separation(nil)
+	x := newDependence(w.task, nil)
 	x.followAll(names)
-	for _, v := range variables {
-		x.mark(v, out[v.Offset:v.Offset+v.Len])
-	}
+	w.byNames(&x, variables, out)
 	return out
 }
 

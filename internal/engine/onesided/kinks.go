@@ -23,11 +23,9 @@ type Kinks struct {
 	tapes   map[*tape.Tape]*kinkTape
 	once    []outlet // what is computed from params before the run
 	thresholds
-	bodies   map[int]*tape.Evaluator[float64] // by events: what sets states to thresholds
-	starts   *tape.Evaluator[float64]         // discretes at the start; nil until they are asked for
-	times    *tape.Evaluator[float64]
-	happened map[[2]int]bool // events, by elements, that happen in the run
-	known    bool            // happened is complete
+	around   compiled.Beside[float64] // what is looked at beside marks
+	happened map[[2]int]bool          // events, by elements, that happen in the run
+	known    bool                     // happened is complete
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
 	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
 	// operation depends on params and discretes alone.
@@ -49,16 +47,15 @@ type Kinks struct {
 // thresholds are those of conditions on states, and what is known of the run at them.
 type thresholds struct {
 	guards  *tape.Evaluator[float64] // nil without conditions on states
-	rates   *tape.Evaluator[float64]
-	size    []float64    // of the margins of guards at the start, as sizes tells them
-	small   []bool       // guards
-	most    []float64    // how large states have been at marks
-	states  []stateInput // of guards
-	sets    bool         // a body may set a condition to its threshold
-	idle    map[int]bool // guards that stand at their thresholds since the start, as stand tells
-	stuck   map[int]bool // guards that have met their thresholds and have stayed there since
-	decided bool         // modes has found some at the last mark
-	rests   map[int]bool // guards of modes that rest at their thresholds behind the last mark
+	size    []float64                // of the margins of guards at the start, as sizes tells them
+	small   []bool                   // guards
+	most    []float64                // how large states have been at marks
+	states  []stateInput             // of guards
+	sets    bool                     // a body may set a condition to its threshold
+	idle    map[int]bool             // guards that stand at their thresholds since the start, as stand tells
+	stuck   map[int]bool             // guards that have met their thresholds and have stayed there since
+	decided bool                     // modes has found some at the last mark
+	rests   map[int]bool             // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
 	kinked map[int]bool
 	memo   memo
@@ -203,7 +200,7 @@ func NewKinks(p *compiled.Task) *Kinks {
 	k := &Kinks{
 		thresholds: thresholds{memo: memo{reached: map[int]bool{}, reads: map[int][]string{}}},
 		problem:    p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
-		bodies: map[int]*tape.Evaluator[float64]{},
+		around: compiled.NewBeside[float64](p.Model),
 	}
 	for _, name := range p.Active {
 		k.active[name] = true
@@ -450,7 +447,8 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 		return nil
 	}
 	later, eps := *m, float64(0x1p-20*span)
-	later.T, later.Yp = m.T+eps, k.along(m.Yp, k.tapes[t].eval, eps)
+	from := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
+	later.T, later.Yp = m.T+eps, k.along(&from, eps)
 	// Pieces of a smooth table have kinks where they meet, and rates have none.
 	found := k.look(t, &later, m.Mp, nil)
 	for i := range found {
@@ -475,24 +473,20 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 		}
 		// Nor need it be more than what the motion itself makes of it, as with u*max(p, 1) from u = 0 on.
 		far := float64(0x1p-6 * span)
-		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) && !bends(m.T+far, k.along(m.Yp, k.tapes[t].eval, far)) {
+		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) && !bends(m.T+far, k.along(&from, far)) {
 			found = slices.DeleteFunc(found, alone)
 		}
 	}
 	return found
 }
 
-// along returns the states a time eps behind y, with the rates that were evaluated there.
-func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) []float64 {
-	to := slices.Clone(y)
-	for _, out := range rates.Tape().Outputs {
-		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.K {
-			for i, f := range rates.Output(out.Name) {
-				if n := at.Offset + i; n < k.model.Layout.NY { // a state, and no integral
-					to[n] = math.FMA(eps, f, to[n])
-				}
-			}
-		}
+// along returns the states a time eps behind those of some values, by the rates there.
+func (k *Kinks) along(at *vec.Values, eps float64) []float64 {
+	l := k.model.Layout
+	rates, to := make([]float64, l.NY+l.NQ), slices.Clone(at[vec.Y])
+	k.around.Rates(at, rates)
+	for i, f := range rates[:l.NY] {
+		to[i] = math.FMA(eps, f, to[i])
 	}
 	return to
 }

@@ -67,36 +67,18 @@ func (k *Kinks) params(way float64, n *portions) []float64 {
 // begin returns the discretes at the start of a run.
 func (k *Kinks) begin(t, p []float64) []float64 {
 	start := k.model.Compiled.Start
-	d := make([]float64, k.model.Layout.ND)
-	if k.starts == nil {
-		k.starts = tape.NewEvaluator[float64](start)
-	}
-	e := k.starts
-	k.model.Load(start, e, &vec.Values{vec.T: t, vec.P: p})
-	e.Run()
-	for _, out := range start.Outputs {
-		if at := k.model.Layout.Part(tapec.MustName(out.Name)); at.Vec == vec.D {
-			copy(d[at.Offset:], e.Output(out.Name))
-		}
-	}
-	return d
+	to := vec.Values{vec.Y: make([]float64, k.model.Layout.NY), vec.D: make([]float64, k.model.Layout.ND)}
+	k.around.Run(start, &vec.Values{vec.T: t, vec.P: p})
+	k.around.Put(start, &to)
+	return to[vec.D]
 }
 
 // fire returns what the body of the event at a mark makes of states and discretes.
 func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
 	of := k.model.Compiled.Affects[m.Firing.Event]
-	e := k.bodies[m.Firing.Event]
-	if e == nil {
-		e = tape.NewEvaluator[float64](of)
-		k.bodies[m.Firing.Event] = e
-	}
-	k.model.Load(of, e, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
-	e.Run()
+	k.around.Run(of, &vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.P: p, vec.Fired: firedAt(m)})
 	to := vec.Values{vec.Y: slices.Clone(y), vec.D: slices.Clone(d)}
-	for _, out := range of.Outputs {
-		at := k.model.Layout.Part(tapec.MustName(out.Name))
-		copy(to[at.Vec][at.Offset:], e.Output(out.Name))
-	}
+	k.around.Put(of, &to)
 	return to[vec.Y], to[vec.D]
 }
 

@@ -200,16 +200,10 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 // passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
 // round.
 func (k *Kinks) passing(i int, at *vec.Values) bool {
-	c := k.model.Compiled
-	if k.rates == nil {
-		k.rates = tape.NewEvaluator[float64](c.Rates)
-	}
-	k.model.Load(c.Rates, k.rates, at)
-	k.rates.Run()
 	here := k.peek(at)[i]
 	later := *at
 	later[vec.T] = []float64{at[vec.T][0] + beside}
-	later[vec.Y] = k.along(at[vec.Y], k.rates, beside)
+	later[vec.Y] = k.along(at, beside)
 	return k.peek(&later)[i] != here
 }
 
@@ -252,14 +246,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	c := k.model.Compiled
-	if k.times == nil {
-		k.times = tape.NewEvaluator[float64](c.Instants)
-	}
-	k.model.Load(c.Instants, k.times, &vec.Values{
-		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
-	})
-	k.times.Run()
-	times := k.times.Output(tapec.Times.Name().String())
+	times := k.around.Output(c.Instants, tapec.Times.Name(), &vec.Values{vec.T: {m.T}, vec.D: m.Dp, vec.P: k.point.P})
 	for _, p := range list {
 		in, at := c.InstantList[p.instant], times[p.instant]
 		if in.Period >= 0 {

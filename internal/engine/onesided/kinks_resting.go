@@ -60,14 +60,9 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		return nil
 	}
 	met := slices.Clone(k.small)
-	if k.rates == nil {
-		k.rates = tape.NewEvaluator[float64](c.Rates)
-	}
-	k.model.Load(c.Rates, k.rates, &at)
-	k.rates.Run()
 	eps := float64(0x1p-20 * span)
 	later := vec.Values{
-		vec.T: {m.T + eps}, vec.Y: k.along(m.Yp, k.rates, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
+		vec.T: {m.T + eps}, vec.Y: k.along(&at, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
 	}
 	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		return nil
@@ -139,13 +134,8 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 		if here == nil {
 			at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
 			here = k.margins(&at)
-			if k.rates == nil {
-				k.rates = tape.NewEvaluator[float64](c.Rates)
-			}
-			k.model.Load(c.Rates, k.rates, &at)
-			k.rates.Run()
 			eps := float64(0x1p-20 * span)
-			at[vec.T], at[vec.Y] = []float64{m.T - eps}, k.along(m.Ym, k.rates, -eps)
+			at[vec.Y], at[vec.T] = k.along(&at, -eps), []float64{m.T - eps}
 			before = k.margins(&at)
 		}
 		if here[i] != 0 || before[i] != 0 {

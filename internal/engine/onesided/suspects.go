@@ -25,7 +25,7 @@ type Suspects struct {
 	named     map[tapec.Name]sets.Set
 	rest      []*Kink // at which the run rests behind the last mark
 	d, modes  []float64
-	evals     map[*tape.Tape]*tape.Evaluator[complex128]
+	evals     compiled.Beside[complex128]
 }
 
 // Suspects returns what tells that of variables, whose derivatives are that many columns.
@@ -33,7 +33,7 @@ func (k *Kinks) Suspects(variables []compiled.Variable, columns int) *Suspects {
 	k.known = true
 	x := &Suspects{
 		kinks: k, variables: variables, columns: columns, all: sets.New(columns), named: map[tapec.Name]sets.Set{},
-		evals: map[*tape.Tape]*tape.Evaluator[complex128]{},
+		evals: compiled.NewBeside[complex128](k.model),
 	}
 	for i := range columns {
 		x.all.Add(i)
@@ -239,21 +239,15 @@ func (x *Suspects) End() {
 // load returns an evaluator of t at some values, and what is at its kinks there.
 func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex128], []tape.Bent) {
 	k := x.kinks
-	e := x.evals[t]
-	if e == nil {
-		e = tape.NewEvaluator[complex128](t)
-		x.evals[t] = e
+	var z vec.Of[complex128]
+	for i, v := range at {
+		if v != nil {
+			z[i] = still(v)
+		}
 	}
-	for i, in := range t.Inputs {
-		part, ok := k.model.Layout.Find(tapec.MustName(in.Name))
-		if !ok || part.Vec == vec.Row && at[vec.Row] == nil || part.Offset > len(at[part.Vec]) {
-			return nil, nil
-		}
-		to := e.Value(tape.Value(i))
-		clear(to)
-		for i, z := range at[part.Vec][part.Offset:min(part.Offset+len(to), len(at[part.Vec]))] {
-			to[i] = complex(z, 0)
-		}
+	e, all := x.evals.Load(t, &z)
+	if !all {
+		return nil, nil
 	}
 	kt := k.tapes[t]
 	if kt == nil {
@@ -320,7 +314,7 @@ func (x *Suspects) ofReaders(k *Kink) {
 	var readers []tapec.Name
 	for _, out := range read.Outputs {
 		n := tapec.MustName(out.Name)
-		by := newDependence(m, nil)
+		by := newDependence(x.kinks.problem, nil)
 		by.followAll(compiled.InputsOf(read, n, -1))
 		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
 			readers = append(readers, n)
@@ -328,6 +322,3 @@ func (x *Suspects) ofReaders(k *Kink) {
 	}
 	k.Into.names = readers
 }
-
-// tangentStep is the size of an imaginary part, so small that its square is zero.
-const tangentStep = 0x1p-560

@@ -6,8 +6,12 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Values are vectors that hold the inputs of tapes which are evaluated beside a run.
-type Values [Count][]float64
+// Of are vectors that hold the inputs of tapes which are evaluated beside a run. Complex ones have a motion as their
+// imaginary parts.
+type Of[T float64 | complex128] [Count][]T
+
+// Values are vectors of numbers.
+type Values = Of[float64]
 
 // Frame holds the vectors that a call reads or writes, by variation. Lane
 // vectors have L copies of each element.

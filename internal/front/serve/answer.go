@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/memory"
@@ -113,6 +114,8 @@ type coincidenceHead struct {
 	T      float64  `json:"t"`
 	Causes []string `json:"causes"`
 	Leap   bool     `json:"leap"`
+	// Orders are those of its pieces, whose gradients are in the array "pieces".
+	Orders [][]string `json:"orders,omitempty"`
 }
 
 // grades are Trusts as numbers: 0 sound, 1 loose, 2 lost.
@@ -154,8 +157,24 @@ func (h *resultHead) eventsOf(list []odes.EventRecord, columns int) []array {
 	out := []array{{"event_times", []int{len(times)}, times}}
 	if len(rows) > 0 && len(rows) == columns*len(times) {
 		out = append(out, array{"event_derivatives", []int{len(times), columns}, rows})
+		out = append(out, sidesOfEvents(list, columns, rows)...)
 	}
 	return out
+}
+
+// sidesOfEvents returns the derivatives of times of events on both sides, where some are not the same.
+func sidesOfEvents(list []odes.EventRecord, columns int, rows []float64) []array {
+	left, right, some := slices.Clone(rows), slices.Clone(rows), false
+	for i, e := range list {
+		for _, b := range e.OneSided {
+			left[i*columns+b.Column], right[i*columns+b.Column], some = b.Left, b.Right, true
+		}
+	}
+	if !some {
+		return nil
+	}
+	shape := []int{len(list), columns}
+	return []array{{"event_left", shape, left}, {"event_right", shape, right}}
 }
 
 // layoutOf says what the rows and columns of s are.
@@ -205,9 +224,15 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	left, right = s.Slopes()
 	add("left_along", left, rows)
 	add("right_along", right, rows)
+	var pieces []float64
 	for _, c := range s.OneSided.Coincidences {
-		h.Met = append(h.Met, coincidenceHead{c.T, c.Causes, c.Leap})
+		met := coincidenceHead{T: c.T, Causes: c.Causes, Leap: c.Leap}
+		for _, x := range c.Pieces {
+			met.Orders, pieces = append(met.Orders, x.Order), append(pieces, x.Gradient...)
+		}
+		h.Met = append(h.Met, met)
 	}
+	add("pieces", pieces, len(pieces)/max(1, rows*columns), rows, columns)
 	add("hessian", s.Hessian, rows, columns, columns)
 	add("hessian_errors", s.HessianErrors, rows, columns, columns)
 	graded("hessian_trusts", s.HessianTrusts, rows, columns, columns)
