@@ -102,7 +102,7 @@ func (p afar) linked(e *evaluator) *legs {
 func (p afar) constrained(
 	ctx context.Context, e *evaluator, x []float64, b optim.Bounds, o optim.Options,
 ) (optim.Result, error) {
-	const most = 6 // evaluations for each piece
+	const most = 400 // evaluations: of more pieces, each takes longer
 	links := p.linked(e)
 	plain := e.constrained()
 	plain.Bounds = b
@@ -112,7 +112,7 @@ func (p afar) constrained(
 	before := optim.Result{X: x}
 	if !e.linking {
 		first := o
-		first.Evaluations = most * links.linked
+		first.Evaluations = most
 		var err error
 		before, err = optim.Constrained(ctx, plain, x, first)
 		if err != nil || ctx.Err() != nil || before.Status.Converged() || before.Status == optim.Unbounded ||

@@ -375,9 +375,9 @@ func (p *problem) concludePopulations(r *Result) {
 func (r *Result) concludeMissed() {
 	const likely = 3
 	n := len(r.Populations) * r.Settings.Draws
-	r.notef("no error tells of a mode that no particle and no search met: of one around which less than %.2g %% of the "+
-		"beginning lies, %d particles may have none; the standard error of the evidence is how %s differ, so it is "+
-		"itself an estimate: compare evidences with another --sample.seed where they decide",
+	r.notef("a mode that no particle and no search met is missing, and no error tells it: of one around which less than "+
+		"%.2g %% of the beginning lies, %d particles may have none; the error of the evidence is how %s differ: where it "+
+		"decides, compare with another --sample.seed",
 		float64(100*likely)/float64(n), n, diag.Count(len(r.Populations), "population"))
 }
 
