@@ -9,10 +9,10 @@ import (
 )
 
 // A largest value that stays at its limit over a stretch of time is as many constraints as the control has pieces
-// there, and a run tells the derivatives of one of them. A search that sees one at a time takes as many runs to learn of
-// them all, again and again as it moves. So such runs are made in parts, one for each piece of a control, and each part
-// has its own largest value. A part begins where the one before it ends: nodes are no unknowns, and derivatives by them
-// are chained. What comes out is the whole run, with all its limits.
+// there, and a run tells the derivatives of one of them. A search that sees one at a time takes as many runs to learn
+// of them all, again and again as it moves. So such runs are made in parts, one for each piece of a control, and each
+// part has its own largest value. A part begins where the one before it ends: nodes are no unknowns, and derivatives by
+// them are chained. What comes out is the whole run, with all its limits.
 
 // between adds the middles of n even pieces. A largest value is reached where pieces of a control meet, mostly: so each
 // part has one such time, and none has two, at its ends, that are as large.
@@ -159,7 +159,8 @@ func (e *evaluator) limitsAt(ctx context.Context, s *odes.Sensitivities, x []flo
 	}
 	q := l.constrained()
 	at.Constraints = room(len(l.rows))
-	if err := q.Evaluate(ctx, x, optim.Slopes, &optim.Point{Gradient: make([]float64, n)}, &at.Constraints); err != nil {
+	to := optim.Point{Gradient: make([]float64, n)}
+	if err := q.Evaluate(ctx, x, optim.Slopes, &to, &at.Constraints); err != nil {
 		return at, err
 	}
 	for i := range l.rows {

@@ -224,7 +224,10 @@ func TestMistakes(t *testing.T) {
 		{prior("param a = 1 in [0, 1]"), "no density to draw from"},
 		{prior("param a = 1 in [1, 1] ~ normal(0, 1)\nsample { over = [a] }"), "a"},
 		{prior("param a = 1 ~ normal(0, 1)\nconstraint c: a == 0"), "no volume"},
-		{prior("param a = 1 ~ normal(0, 1)\nlet q = 2*a\nobjective L = q^2\nsample { of = L  over = [q] }"), "what it is made of"},
+		{
+			prior("param a = 1 ~ normal(0, 1)\nlet q = 2*a\nobjective L = q^2\nsample { of = L  over = [q] }"),
+			"what it is made of",
+		},
 		{prior("param a = 1 ~ normal(0, 1)\nobjective c[i] = i*a for i in 1:2\nsample { of = c }"), "one number"},
 	} {
 		m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
