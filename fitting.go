@@ -67,7 +67,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 					"prior; write fit { over = [k1, k2] }")
 		}
 	}
-	out.Over, _ = m.engine.Variables(over, &l)
+	out.Over = variablesTo(m, "search for", over, &l)
 	out.Log = make([]bool, len(out.Over))
 	for _, t := range f.Log {
 		if t.Text == "all" {

@@ -62,7 +62,7 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 				"param k = 1 ~ lognormal(0, 1), or sample { over = [k1, k2] }")
 		}
 	}
-	out.Over, _ = m.engine.Variables(over.List, &l)
+	out.Over = variablesTo(m, "draw", over.List, &l)
 	m, err := m.withPosterior(&out, &l)
 	if err != nil {
 		return out, m, err
@@ -79,6 +79,18 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 			})
 	}
 	return out, m, l.Err()
+}
+
+// variablesTo returns the variables of a list, as Variables has them: mistakes are told in the words of what is done
+// with them.
+func variablesTo(m *Model, verb string, list []target.Target, l *diag.List) []Variable {
+	var found diag.List
+	out, _ := m.engine.Variables(list, &found)
+	found.Each(func(d *diag.Diagnostic) {
+		d.Message = strings.Replace(d.Message, "cannot differentiate by", "cannot "+verb, 1)
+		l.Add(*d)
+	})
+	return out
 }
 
 // withPosterior finds the objective to draw from, or returns a model that has it.

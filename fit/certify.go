@@ -85,9 +85,25 @@ func uncertified() *certificate {
 // known reports whether somebody has.
 func (c *certificate) known() bool { return c.problem != nil }
 
-// certify finds the certificate of the point of m. Control of the errors of derivatives may take far longer than the
-// search: it is left to where these errors decide.
+// certify finds the certificate of the point of m: where it is none, by linked parts of the run, if there are any.
+//
+// Control of the errors of derivatives may take far longer than the search: it is left to where these errors decide.
 func (p judge) certify(ctx context.Context, e *evaluator, m *minimum) (*certificate, error) {
+	const many = 150 // numbers, of which programs that look for the limits one by one take long
+	links := afar(p).linked(e)
+	if e.linking = e.linking || links != nil && len(m.x) > many; e.linking {
+		return p.certifiedCheaply(ctx, e, m)
+	}
+	c, err := p.certifiedCheaply(ctx, e, m)
+	if err != nil || c.Certified || c.rough() || links == nil || ctx.Err() != nil {
+		return c, err
+	}
+	e.linking = true
+	return p.certifiedCheaply(ctx, e, m)
+}
+
+// certifiedCheaply is certify by what e sees.
+func (p judge) certifiedCheaply(ctx context.Context, e *evaluator, m *minimum) (*certificate, error) {
 	if p.model.Manner(p.checkedAt(m.x)).AutoControl {
 		if c, err := p.certified(ctx, e, m, "off"); err != nil || c.decided() {
 			return c, err
@@ -127,10 +143,13 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	at := c.At
 	at.Value = float64(sign * s.Values[0].Value)
 	e.gather(s, 0, sign, m.x, at.Gradient)
-	at.Constraints = optim.Constraints{C: make([]float64, len(p.constraints)), J: make([]float64, len(p.constraints)*n)}
-	e.constraints(s, m.x, optim.Slopes, &at.Constraints)
-	for _, con := range p.constraints {
-		lo, hi := limits(con.Relation)
+	list, err := e.limitsAt(ctx, s, m.x)
+	if err != nil {
+		return nil, err
+	}
+	at.Constraints = list.Constraints
+	for _, i := range list.of {
+		lo, hi := limits(p.constraints[i].Relation)
 		c.Min, c.Max = append(c.Min, lo), append(c.Max, hi)
 	}
 	var squares []float64
@@ -157,7 +176,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	c.Smooth = !jumps
 	folds := of.Doubtful != nil && slices.Contains(of.Doubtful[:s.Columns], true) || slices.ContainsFunc(of.Sides,
 		func(b odes.BothSides) bool { return b.Value == 0 })
-	p.curvatures(ctx, e, m, c, folds)
+	p.curvatures(ctx, e, m, c, folds, list.of)
 	if m.gradient == nil {
 		m.gradient = make([]float64, n)
 		e.gather(s, 0, sign, m.x, m.gradient)
@@ -174,7 +193,7 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	out.Stationarity, out.Feasibility = out.found.Stationarity, out.found.Feasibility
 	out.Noise = noise/c.Size + hidden + out.owed
 	out.gain = out.Stationarity * c.Size
-	exact := exactness(s, c)
+	exact := exactness(s, c, list.of)
 	if !p.squares {
 		out.fromFar(math.Abs(at.Value), s.Values[0].Error)
 	}
@@ -213,9 +232,18 @@ func (c *certificate) tell(out *Result) {
 }
 
 // curvatures gives the certificate of a point the second derivatives that are at hand, or can be had.
-func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *certify.Problem, folds bool) {
+func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *certify.Problem, folds bool, of []int) {
 	n, sign := len(m.x), p.sign()
 	switch {
+	case e.linking && p.hasHessian():
+		c.Curve = func(y []float64) []float64 {
+			h := make([]float64, n*n)
+			if e.links.curve(ctx, m.x, y, h) != nil {
+				return nil
+			}
+			return h
+		}
+		c.Hessian = c.Curve(make([]float64, len(c.Min)))
 	case p.squares:
 		if m.hessian != nil && !p.kinks {
 			c.Hessian = m.hessian
@@ -232,13 +260,13 @@ func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *cert
 	case n > differences:
 		if product := e.products(); product != nil {
 			c.Products = func(y, v, out []float64) error {
-				y = slices.Clone(y)
-				for i, con := range p.constraints {
-					if p.model.ReadsLargest(con.Name) { // pieces of it stand for its curvature
-						y[i] = 0
+				whole := make([]float64, len(p.constraints))
+				for j, i := range of {
+					if !p.model.ReadsLargest(p.constraints[i].Name) { // pieces of it stand for its curvature
+						whole[i] += y[j]
 					}
 				}
-				return product(ctx, m.x, y, v, out)
+				return product(ctx, m.x, whole, v, out)
 			}
 			c.Brief = m.spent
 		}
@@ -246,7 +274,7 @@ func (p judge) curvatures(ctx context.Context, e *evaluator, m *minimum, c *cert
 }
 
 // exactness returns the violation that a certificate allows: what constraints can be computed to, if that is more.
-func exactness(s *odes.Sensitivities, c *certify.Problem) float64 {
+func exactness(s *odes.Sensitivities, c *certify.Problem, of []int) float64 {
 	exact, n := mostViolation, len(c.X)
 	for i, v := range c.At.Constraints.C {
 		row := c.At.Constraints.J[i*n : (i+1)*n]
@@ -254,8 +282,8 @@ func exactness(s *odes.Sensitivities, c *certify.Problem) float64 {
 		for k, a := range row {
 			size += math.Abs(float64(a * c.Sizes[k]))
 		}
-		if size > 0 && s.Values[i+1].Error <= 1e-3*size && v-v == 0 {
-			exact = max(exact, s.Values[i+1].Error/size)
+		if size > 0 && s.Values[of[i]+1].Error <= 1e-3*size && v-v == 0 {
+			exact = max(exact, s.Values[of[i]+1].Error/size)
 		}
 	}
 	return exact

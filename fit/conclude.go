@@ -740,7 +740,11 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	if c.rough() { // what changes nothing that was measured is not told either
 		out.Unidentified, out.Identifiable = nil, false
 	}
-	for _, u := range out.Unidentified {
+	told := out.Unidentified
+	if !c.Certified && len(told) > 1 { // elsewhere there may be others
+		told = []Combination{together(told)}
+	}
+	for _, u := range told {
 		note(diag.Warning, "%s", u.String())
 	}
 	flats(out, note)
@@ -798,6 +802,19 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 				diag.Number(x.Lower))
 		}
 	}
+}
+
+// together is all of a list at once.
+func together(list []Combination) (all Combination) {
+	for _, c := range list {
+		all.Directions += c.Directions
+		for _, name := range c.Names {
+			if !slices.Contains(all.Names, name) {
+				all.Names = append(all.Names, name)
+			}
+		}
+	}
+	return all
 }
 
 // String says in words which estimates the data do not tell.

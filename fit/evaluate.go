@@ -38,9 +38,13 @@ type evaluator struct {
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
 	far    [2]inParts
-	stages []Stage // of the search that is made
-	n      int     // evaluations, and failures among them
-	bad    int
+	// links are whole runs in linked parts, nil for none, if these were sought; linking tells that searches and
+	// certificates see them.
+	links           *legs
+	sought, linking bool
+	stages          []Stage // of the search that is made
+	n               int     // evaluations, and failures among them
+	bad             int
 }
 
 func (p *problem) newEvaluator() (*evaluator, error) {
@@ -593,6 +597,9 @@ func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []floa
 
 // folded returns the problem for optim.Folded: absolute values are kinks.
 func (e *evaluator) folded() optim.KinkedProblem {
+	if e.linking {
+		return e.links.constrained().Kinked()
+	}
 	n, sign := len(e.p.coords), e.p.sign()
 	p := optim.KinkedProblem{Variables: n, Constraints: len(e.p.constraints)}
 	for _, c := range e.p.constraints {

@@ -154,6 +154,7 @@ func (p *problem) sameStart(s *Start, x []float64) bool {
 
 // from searches from x.
 func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) Start {
+	e.linking = false
 	if !p.settings.Shooting.On() {
 		return judge{p}.near(ctx, e, number, x)
 	}
@@ -293,9 +294,7 @@ func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b opti
 		q.Bounds = b
 		return optim.LeastSquares(ctx, q, x, o)
 	case p.algorithm == "sqp":
-		q := e.constrained()
-		q.Bounds = b
-		return optim.Constrained(ctx, q, x, o)
+		return afar{p}.constrained(ctx, e, x, b, o)
 	}
 	q := e.smooth()
 	q.Bounds = b

@@ -130,7 +130,7 @@ func (p afar) divided(e *evaluator, otherwise bool) (inParts, error) {
 		return nil, undivided("the model has steady states, and a part of a run has none")
 	}
 	if e.comparison == nil {
-		return p.legs(e, otherwise)
+		return p.legs(e, otherwise, 0)
 	}
 	s := &shooting{
 		p: p.problem, e: e, otherwise: otherwise, workers: p.partsAtOnce(), quiet: make([]bool, len(p.coords)),

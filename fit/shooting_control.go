@@ -14,12 +14,15 @@ import (
 
 // legs is such a search. It belongs to one goroutine, and shares its runs out among others.
 type legs struct {
-	p          *problem
-	e          *evaluator
-	courses    []*course // of the experiments, and last that of the model itself
-	n          int       // unknowns: coordinates of the fit, then nodes
-	lo, hi     []float64 // of the former
-	rows       []limited // the constraints of the model as the search has them, then gaps
+	p       *problem
+	e       *evaluator
+	courses []*course // of the experiments, and last that of the model itself
+	n       int       // unknowns: coordinates of the fit, then nodes
+	lo, hi  []float64 // of the former
+	rows    []limited // the constraints of the model as the search has them, then gaps
+	// linked is into how many parts runs are divided of which each begins where the one before ends; 0: nodes are
+	// unknowns.
+	linked     int
 	workers    int
 	iterations int
 	stages     []Stage
@@ -76,9 +79,9 @@ type moving struct {
 // mostUnknowns is how many unknowns searches by parts have at most: their programs are dense.
 const mostUnknowns = 1500
 
-// legs divides the runs of a fit whose objective is no likelihood.
-func (p afar) legs(e *evaluator, otherwise bool) (inParts, error) {
-	s := &legs{p: p.problem, e: e, workers: p.partsAtOnce(), n: len(p.coords)}
+// legs divides the runs of a fit whose objective is no likelihood; linked is that of legs.
+func (p afar) legs(e *evaluator, otherwise bool, linked int) (*legs, error) {
+	s := &legs{p: p.problem, e: e, workers: p.partsAtOnce(), n: len(p.coords), linked: linked}
 	b := p.bounds()
 	s.lo, s.hi = b.Lo, b.Hi
 	of := []string{p.settings.Objective}
@@ -137,6 +140,8 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	n := cmp.Or(asked.Segments, len(asked.Times)+1)
 	switch {
 	case !c.division.Reads: // there is nothing to divide
+	case s.linked > 0:
+		at.between(s.linked)
 	case len(asked.Times) > 0 && !otherwise:
 		at.given(asked.Times)
 	default:
@@ -150,7 +155,7 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	}
 	from := span.From
 	ends := append(at.list, span.To)
-	if n := s.n + len(at.list)*c.size; n > mostUnknowns {
+	if n := s.n + len(at.list)*c.size; n > mostUnknowns && s.linked == 0 {
 		return undivided(fmt.Sprintf("parts would have %d unknowns with the estimates, more than %d: fewer parts "+
 			"have fewer", n, mostUnknowns))
 	}
@@ -185,7 +190,7 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 		}
 		c.legs = append(c.legs, x)
 		from = end
-		if k > 0 {
+		if k > 0 && s.linked == 0 {
 			s.n += c.size
 		}
 	}
@@ -239,6 +244,9 @@ func (s *legs) list() {
 		for r.leg = range main.legs {
 			s.rows = append(s.rows, r)
 		}
+	}
+	if s.linked > 0 {
+		return
 	}
 	for i, c := range s.courses {
 		for k := range len(c.legs) - 1 {

@@ -95,57 +95,125 @@ func TestLegsDerivatives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := rand.New(rand.NewPCG(seeds.Of(t, 55), 3))
-			for i := range z {
-				z[i] += 0.02 * r.NormFloat64()
-			}
-			q := s.constrained()
-			y := make([]float64, q.Constraints)
-			for i := range y {
-				if y[i] = r.NormFloat64(); q.Largest[i] {
-					y[i] = 0
-				}
-			}
-			n := s.n
-			at := func(z []float64) (optim.Point, optim.Constraints, []float64) {
-				a := optim.Point{Gradient: make([]float64, n)}
-				c := optim.Constraints{C: make([]float64, q.Constraints), J: make([]float64, q.Constraints*n)}
-				if err := q.Evaluate(t.Context(), z, optim.Slopes, &a, &c); err != nil {
-					t.Fatal(err)
-				}
-				l := append([]float64{}, a.Gradient...)
-				for i, w := range y {
-					for j := range n {
-						l[j] += w * c.J[i*n+j]
-					}
-				}
-				return a, c, l
-			}
-			a, con, _ := at(z)
-			h := make([]float64, n*n)
-			if err := q.Curve(t.Context(), z, y, h); err != nil {
+			differentiated(t, s, z, seeds.Of(t, 55))
+			if s, err = (afar{p}).legs(e, false, 4); err != nil {
 				t.Fatal(err)
 			}
-			near := func(what string, got, want, size float64) {
-				if math.Abs(got-want) > 2e-6*(1+math.Abs(want)+size) {
-					t.Errorf("%s: %.9g, by differences %.9g", what, got, want)
-				}
-			}
-			for j := range n {
-				const step = 1e-5
-				up, down := append([]float64{}, z...), append([]float64{}, z...)
-				up[j] += step
-				down[j] -= step
-				au, cu, lu := at(up)
-				ad, cd, ld := at(down)
-				near("objective", a.Gradient[j], (au.Value-ad.Value)/(2*step), 0)
-				for i := range con.C {
-					near("constraint", con.J[i*n+j], (cu.C[i]-cd.C[i])/(2*step), 0)
-				}
-				for k := range n {
-					near("curvature", h[j*n+k], (lu[k]-ld[k])/(2*step), 0)
-				}
-			}
+			differentiated(t, s, append([]float64{}, p.start...), seeds.Of(t, 55))
 		})
+	}
+}
+
+// differentiated compares derivatives of a search by parts near z with differences.
+func differentiated(t *testing.T, s *legs, z []float64, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 3))
+	for i := range z {
+		z[i] += 0.02 * r.NormFloat64()
+	}
+	q := s.constrained()
+	y := make([]float64, q.Constraints)
+	for i := range y {
+		if y[i] = r.NormFloat64(); q.Largest[i] {
+			y[i] = 0
+		}
+	}
+	n := s.n
+	at := func(z []float64) (optim.Point, optim.Constraints, []float64) {
+		a := optim.Point{Gradient: make([]float64, n)}
+		c := optim.Constraints{C: make([]float64, q.Constraints), J: make([]float64, q.Constraints*n)}
+		if err := q.Evaluate(t.Context(), z, optim.Slopes, &a, &c); err != nil {
+			t.Fatal(err)
+		}
+		l := append([]float64{}, a.Gradient...)
+		for i, w := range y {
+			for j := range n {
+				l[j] += w * c.J[i*n+j]
+			}
+		}
+		return a, c, l
+	}
+	a, con, _ := at(z)
+	h := make([]float64, n*n)
+	if err := q.Curve(t.Context(), z, y, h); err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want, size float64) {
+		if math.Abs(got-want) > 2e-6*(1+math.Abs(want)+size) {
+			t.Errorf("%s: %.9g, by differences %.9g", what, got, want)
+		}
+	}
+	for j := range n {
+		const step = 1e-5
+		up, down := append([]float64{}, z...), append([]float64{}, z...)
+		up[j] += step
+		down[j] -= step
+		au, cu, lu := at(up)
+		ad, cd, ld := at(down)
+		near("objective", a.Gradient[j], (au.Value-ad.Value)/(2*step), 0)
+		for i := range con.C {
+			near("constraint", con.J[i*n+j], (cu.C[i]-cd.C[i])/(2*step), 0)
+		}
+		for k := range n {
+			near("curvature", h[j*n+k], (lu[k]-ld[k])/(2*step), 0)
+		}
+	}
+}
+
+// TestLinked: a search by linked parts of the run comes to the minimum of whole runs, where a limit holds over a
+// stretch of time, and certificates by either say so.
+func TestLinked(t *testing.T) {
+	m, err := odes.Parse("m.ode", `time t from 0 to 2
+control u = 0 in [-6, 6] piecewise constant on grid(0, 2, 25)
+state x = 0, v = 0
+x' = v
+v' = u - v^2
+objective J = integral(u^2)
+constraint arrive: final(x) == 1
+constraint halt: final(v) == 0
+constraint slow: max_over(v) <= 0.6
+fit { minimize = J  over = u  intervals = none }
+solver { rtol = 1e-9  atol = 1e-11 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProblem(m, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []float64
+	for _, linking := range []bool{false, true} {
+		e, err := p.newEvaluator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (afar{p}).linked(e) == nil {
+			t.Fatal("there are no linked parts")
+		}
+		q := e.constrained()
+		if e.linking = linking; linking {
+			q = e.links.constrained()
+		}
+		q.Bounds = p.bounds()
+		r, err := optim.Constrained(t.Context(), q, p.start, p.searchOptions(p.start))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values = append(values, r.Value); !linking {
+			continue
+		}
+		at := &minimum{x: r.X, factor: 1}
+		p.atBounds(at)
+		c, err := judge{p}.certify(t.Context(), e, at)
+		if err != nil || !c.Certified {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if r.Evaluations > 150 {
+			t.Errorf("%d evaluations", r.Evaluations)
+		}
+	}
+	if math.Abs(values[0]-values[1]) > 1e-6 {
+		t.Errorf("%.10g by whole runs, %.10g by linked parts", values[0], values[1])
 	}
 }

@@ -57,7 +57,7 @@ func (s *legs) pulls(c *course, k int, x []float64) [][]moving {
 		if i < len(l.of) {
 			j := l.of[i]
 			list[co.column] = []moving{{j, co.slope(co.value(x[j]))}}
-		} else {
+		} else if s.linked == 0 {
 			j := i - len(l.of)
 			list[co.column] = []moving{{c.unknown(k, j), c.scale[j]}}
 		}
@@ -110,7 +110,7 @@ func (s *legs) passed(ctx context.Context, z []float64) (*passing, error) {
 			q.moves[i][k] = s.pulls(c, k, border)
 		}
 		last := len(c.legs) - 1
-		if len(c.node.Labels) > 0 { // each takes those of the one before
+		if len(c.node.Labels) > 0 || s.linked > 0 { // each takes what the one before leaves
 			jobs = append(jobs, job{i, 0, last})
 			continue
 		}
@@ -120,6 +120,7 @@ func (s *legs) passed(ctx context.Context, z []float64) (*passing, error) {
 	}
 	q.before = make([][]float64, len(s.courses))
 	one := func(i, k int) error {
+		s.link(q, i, k)
 		err := s.set(q, i, k)
 		if err == nil {
 			q.found[i][k], err = s.courses[i].legs[k].run(ctx)
@@ -171,6 +172,9 @@ func (s *legs) passed(ctx context.Context, z []float64) (*passing, error) {
 		}
 	}
 	for i, c := range s.courses {
+		if s.linked > 0 {
+			break
+		}
 		for k := range len(c.legs) - 1 {
 			for j := range c.size {
 				q.most = max(q.most, math.Abs(s.gap(q, i, k, j)))
@@ -190,7 +194,7 @@ func (s *legs) set(q *passing, i, k int) error {
 	if k+1 == len(c.legs) {
 		before = q.before[i]
 	}
-	return c.legs[k].give(q.z[:len(s.p.coords)], c.nodeAt(q.z, k), left, before)
+	return c.legs[k].give(q.z[:len(s.p.coords)], s.nodeAt(q, i, k), left, before)
 }
 
 // gap returns what separates a leg from the one behind it, relative to the size of the state.

@@ -100,6 +100,7 @@ func (s *legs) curve(ctx context.Context, z, y, h []float64) error {
 		}
 	}
 	s.passBack(q, weights)
+	s.passNodes(q, weights)
 	type job struct{ c, k int }
 	var jobs []job
 	for i, c := range s.courses {
@@ -126,22 +127,8 @@ func (s *legs) curve(ctx context.Context, z, y, h []float64) error {
 // passBack adds what the inputs of last parts are worth to the weights of what the parts before contribute.
 func (s *legs) passBack(q *passing, weights [][][]float64) {
 	worth := func(i int) []float64 { // of the inputs
-		c := s.courses[i]
-		last := len(c.legs) - 1
-		f, l := &q.found[i][last], c.legs[last]
-		out := make([]float64, len(l.columns))
-		row := 0
-		for _, r := range []*odes.Rows{&f.ends, &f.shares, &f.each, &f.whole} {
-			for k := range r.Values {
-				if w := weights[i][last][row]; w != 0 && l.s.Smooth()[row] {
-					for j, column := range l.columns {
-						out[j] += float64(w * r.Slopes[k*l.s.Columns+column])
-					}
-				}
-				row++
-			}
-		}
-		return out
+		last := len(s.courses[i].legs) - 1
+		return s.worth(q, weights, i, last, s.courses[i].legs[last].columns, false)
 	}
 	back := func(i int, of []float64) {
 		c := s.courses[i]
@@ -170,6 +157,25 @@ func (s *legs) passBack(q *passing, weights [][][]float64) {
 		}
 		back(i, worth(i))
 	}
+}
+
+// worth returns the derivatives by some columns of a leg of what it came to, each number times its weight; largest
+// values are among these if all are.
+func (s *legs) worth(q *passing, weights [][][]float64, i, k int, columns []int, all bool) []float64 {
+	f, l := &q.found[i][k], s.courses[i].legs[k]
+	out := make([]float64, len(columns))
+	row := 0
+	for _, r := range []*odes.Rows{&f.ends, &f.shares, &f.each, &f.whole} {
+		for at := range r.Values {
+			if w := weights[i][k][row]; w != 0 && (all || l.s.Smooth()[row]) {
+				for j, column := range columns {
+					out[j] += float64(w * r.Slopes[at*l.s.Columns+column])
+				}
+			}
+			row++
+		}
+	}
+	return out
 }
 
 // gatherCurve adds the Hessian of a leg by its columns to that by the unknowns.

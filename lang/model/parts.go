@@ -173,6 +173,11 @@ func (m *Model) Instead(name string) string {
 			return "; it is an objective, which follows from the run"
 		}
 	}
+	for _, l := range m.Lets {
+		if l.Name == name {
+			return "; it follows from what it is made of: name the params of that"
+		}
+	}
 	return ""
 }
 

@@ -46,6 +46,8 @@ type Problem struct {
 	// Products sets out to the Hessian of F + yᵀC at the point times v, where there are too many variables for
 	// matrices; nil: it cannot be had.
 	Products func(y, v, out []float64) error
+	// Curve returns the Hessian of F + yᵀC at the point, n × n; nil: it cannot be had. Then Hessian is that of y = 0.
+	Curve func(y []float64) []float64
 	// Brief asks for more products than a matrix has columns only where these decide whether the gain is enough.
 	Brief bool
 	// Near evaluates at another point; nil: nothing may be.
@@ -262,12 +264,13 @@ func (p *Problem) lagrangian(f []float64, of []limit, y []float64, scale float64
 	if f == nil {
 		return nil
 	}
-	out := f
+	out, whole := f, make([]float64, len(p.Min))
 	for j, r := range of {
 		if r.constraint < 0 || y[j] == 0 {
 			continue
 		}
 		p.presses = true
+		whole[r.constraint] += float64(y[j] * scale / r.size)
 		if p.bends == nil {
 			continue
 		} else if &out[0] == &f[0] {
@@ -275,6 +278,11 @@ func (p *Problem) lagrangian(f []float64, of []limit, y []float64, scale float64
 		}
 		for k, h := range p.bends[r.constraint] {
 			out[k] += float64(float64(y[j]*scale/r.size) * h)
+		}
+	}
+	if p.Curve != nil && p.presses {
+		if h := p.Curve(whole); h != nil {
+			return h
 		}
 	}
 	return out

@@ -64,7 +64,7 @@ func (s *stretches) bend(p *Problem, i int) []float64 {
 // deep a valley is, and where constraints bend down there may be a way along them that leads farther.
 func (p *Problem) differ() bool {
 	n, k := len(p.X), len(p.Min)
-	objective, constraints := p.curves == nil, k > 0 && p.bends == nil && p.presses
+	objective, constraints := p.curves == nil, k > 0 && p.bends == nil && p.presses && p.Curve == nil
 	if !objective && !constraints || p.Near == nil || n > manyVariables {
 		return false
 	}

@@ -28,11 +28,16 @@ type KinkedProblem struct {
 }
 
 func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
-	return Folded(ctx, KinkedProblem{
+	return Folded(ctx, p.Kinked(), x0, o)
+}
+
+// Kinked returns the same problem as one with kinks, of which it has none.
+func (p ConstrainedProblem) Kinked() KinkedProblem {
+	return KinkedProblem{
 		Variables: p.Variables, Constraints: p.Constraints, Bounds: p.Bounds, Lo: p.Lo, Hi: p.Hi, Largest: p.Largest,
 		Peaked: p.Peaked, Curve: p.Curve, Cheap: p.Cheap, Many: p.Many,
 		Evaluate: func(ctx context.Context, x []float64, want Want, at *Point, _ *Kinks, c *Constraints) error {
 			return p.Evaluate(ctx, x, want, at, c)
 		},
-	}, x0, o)
+	}
 }

@@ -224,6 +224,10 @@ func TestMistakes(t *testing.T) {
 		{prior("param a = 1 in [0, 1]"), "no density to draw from"},
 		{prior("param a = 1 in [1, 1] ~ normal(0, 1)\nsample { over = [a] }"), "a"},
 		{prior("param a = 1 ~ normal(0, 1)\nconstraint c: a == 0"), "no volume"},
+		{
+			prior("param a = 1 ~ normal(0, 1)\nlet q = 2*a\nobjective L = q^2\nsample { of = L  over = [q] }"),
+			"not a param, but a let",
+		},
 		{prior("param a = 1 ~ normal(0, 1)\nobjective c[i] = i*a for i in 1:2\nsample { of = c }"), "one number"},
 	} {
 		m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
@@ -233,6 +237,13 @@ func TestMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, not %q, of\n%s", err, c.want, c.text)
 		}
+	}
+	_, err := Run(context.Background(), parsed(t, prior("param a = 1 ~ normal(0, 1)\nlet q = 2*a")), Options{
+		Options: odes.Options{Settings: []odes.Setting{{Key: "sample.over", Value: "[q]"}}},
+	})
+	if err == nil || !strings.Contains(err.Error(), `cannot draw "q"`) ||
+		!strings.Contains(err.Error(), "what it is made of") {
+		t.Error(err)
 	}
 	r := drawn(t, prior("param a = 1\nobjective L = a^2\nsample { of = L  over = [a]  draws = 50  warmup = 50 }"),
 		Options{})

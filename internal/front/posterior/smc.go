@@ -365,8 +365,20 @@ func (p *problem) concludePopulations(r *Result) {
 	if heavy := r.heavy(); heavy > 1 {
 		r.notef("the posterior has %d modes: see modes for the share of particles", heavy)
 	}
+	r.concludeMissed()
 	r.concludeFailures()
 	r.concludeWalls()
+}
+
+// concludeMissed says of what no error tells. Where a share of 3/n of the beginning lies, one of n particles begins
+// with a probability of 95 %.
+func (r *Result) concludeMissed() {
+	const likely = 3
+	n := len(r.Populations) * r.Settings.Draws
+	r.notef("a mode that no particle and no search met is missing, and no error tells it: of one around which less "+
+		"than %.2g %% of the beginning lies, %d particles may have none; the error of the evidence is how %s differ: "+
+		"where it decides, compare with another --sample.seed",
+		float64(100*likely)/float64(n), n, diag.Count(len(r.Populations), "population"))
 }
 
 // remember takes from the effective draws of coordinate i what its particles have in common by descent, and returns by
