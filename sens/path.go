@@ -44,10 +44,16 @@ func PathBytes(run *record.Trajectory, lanes int) int64 {
 
 func newPath(run *record.Trajectory, lanes int) *path {
 	z := run.Size()
-	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes, run: run, block: blockOf(run, lanes)}
-	p.steps = make([]float64, p.block*(2*p.l+p.n))
-	p.marks = make([]float64, run.Marks()*(p.l+2*(p.n+p.d)))
+	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes, run: run}
+	p.renew()
 	return p
+}
+
+// renew makes room for the tangents of the run as it is now.
+func (p *path) renew() {
+	p.block, p.present, p.written, p.err = blockOf(p.run, p.l), 0, false, nil
+	p.steps = need(p.steps, p.block*(2*p.l+p.n))
+	p.marks = need(p.marks, p.run.Marks()*(p.l+2*(p.n+p.d)))
 }
 
 // close closes the file.
