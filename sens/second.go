@@ -62,7 +62,7 @@ type Second struct {
 	Functionals []float64
 
 	workers []SecondWorker // of each goroutine, kept from one call to the next
-	sweeps  []*secondSweep // likewise, where their tangents take little
+	sweeps  []*secondSweep // likewise, where no time moves and their tangents take little
 }
 
 // keptBytes is how much the tangents of a sweep may take that is kept for the next one.
@@ -71,7 +71,7 @@ const keptBytes = 1 << 20
 // sweep returns the sweep of goroutine i for a run.
 func (a *Second) sweep(i int, run *record.Trajectory) (*secondSweep, error) {
 	w := a.worker(i)
-	if i < len(a.sweeps) && a.sweeps[i].run == run && a.sweeps[i].size == run.Size() {
+	if i < len(a.sweeps) && a.sweeps[i].run == run && a.sweeps[i].path.size == run.Size() {
 		a.sweeps[i].again()
 		return a.sweeps[i], nil
 	}
@@ -85,7 +85,7 @@ func (a *Second) sweep(i int, run *record.Trajectory) (*secondSweep, error) {
 // lets closes the files of sweeps, and forgets those that hold much.
 func (a *Second) lets() {
 	for i, s := range a.sweeps {
-		if s.path.close(); PathBytes(s.run, s.l) > keptBytes || s.run.Keep.InFile() {
+		if s.path.close(); !s.walk.timeless || PathBytes(s.run, s.l) > keptBytes || s.run.Keep.InFile() {
 			a.sweeps = a.sweeps[:i]
 			return
 		}
@@ -230,14 +230,11 @@ type secondSweep struct {
 	tells   *telling              // nil to tell nobody
 
 	l           int
-	size        solvers.Size
-	dot         PointTangent // of the present mark
-	timeless    bool         // see timeless
 	steps       int
 	functionals solvers.Dual
 	owed        []owedSecond
 	limited     limitedSecond
-	d           solvers.StepTangent
+	present
 
 	fb solvers.Dual
 	cotangents[solvers.Dual]
@@ -247,6 +244,12 @@ type secondSweep struct {
 	pb      solvers.Dual
 	dp, dy0 []float64
 	c       solvers.StepSecond
+}
+
+// present is how the present step and the present mark move.
+type present struct {
+	d   solvers.StepTangent
+	dot PointTangent
 }
 
 // owedSecond is an owed with its tangent.
@@ -282,7 +285,7 @@ func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, erro
 	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
 	s := &secondSweep{
 		sys: wk.System, obj: wk.Objectives, method: method, survey: newSurvey(run, wk.System.Instants()), l: l,
-		size: z, walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run),
+		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run),
 		path: newPath(run, l),
 		fb:   v(f), cotangents: cotangents[solvers.Dual]{v(z.N), v(1), v(z.D)}, jump: newJump(z.N, z.D, v),
 		w: v(1), one: v(1), pb: v(z.P), dp: make([]float64, z.P), dy0: make([]float64, z.N),
@@ -290,7 +293,6 @@ func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, erro
 	}
 	s.gy, s.gt, s.gq = v(z.N), v(1), v(z.Q)
 	s.one.X[0], s.algebra = 1, consistencyOf(wk.System, l)
-	s.timeless = s.walk.timeless
 	s.walk.path, s.walk.dy0 = s.path, make([]float64, z.N*l)
 	s.d = solvers.StepTangent{T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l)}
 	s.c = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
@@ -304,6 +306,9 @@ func (s *secondSweep) again() {
 	s.instants = s.sys.Instants()
 	w.instants, w.rated, w.tells, s.tells = s.instants, false, nil, nil
 	clear(w.ahead)
+	for _, x := range [][]float64{w.pd, w.td, w.yd, w.dd} {
+		clear(x)
+	}
 	s.loaded, w.loaded, s.steps, w.steps = -1, -1, 0, 0
 	s.path.renew()
 	s.rates = slices.Grow(s.rates[:0], s.run.Steps())[:s.run.Steps()]
@@ -397,7 +402,7 @@ func (s *secondSweep) tangentAt(i int) *solvers.StepTangent {
 
 // field returns the system, within the limits of step i.
 func (s *secondSweep) field(i int, st *solvers.Step) solvers.SecondField {
-	if s.timeless {
+	if s.walk.timeless {
 		return s.sys
 	}
 	if b, any := limitsOf(s.run, i, st); any {
@@ -553,7 +558,7 @@ func (s *secondSweep) cross(i int) error {
 	q := len(s.gq.X)
 	c.DQ = solvers.Dual{X: s.fb.X[:q], D: s.fb.D[:q*s.l]}
 	follows := reads && e.Kind == solvers.EndFree && past.Follows(i)
-	c.WantH = follows || e.Kind != solvers.EndFree && !s.timeless
+	c.WantH = follows || e.Kind != solvers.EndFree && !s.walk.timeless
 	field, dot := s.field(i, st), s.tangentAt(i)
 	s.method.PullPush(field, st, dot, c)
 	switch e.Kind {
@@ -563,7 +568,7 @@ func (s *secondSweep) cross(i int) error {
 			past.EndPullPush(i, c.H)
 		}
 	case solvers.EndClip:
-		if s.timeless {
+		if s.walk.timeless {
 			break
 		}
 		takeAway(c.T0, c.H)

@@ -80,8 +80,6 @@ type walk struct {
 	algebra *matrices.Consistency // nil without algebraic equations
 	l       int
 	steps   int
-	// No time moves, so that steps, as those of the adjoint then, are differentiated without limits.
-	timeless bool
 
 	d solvers.StepTangent
 	tangents
@@ -159,6 +157,8 @@ func (c *columns) time(k int, m *solvers.Mark, first, p int, td []float64) {
 type stepField struct {
 	field   solvers.TangentField
 	limited limitedTangent
+	// No time moves, so that steps, as those of the adjoint then, are differentiated without limits.
+	timeless bool
 }
 
 func newWalk(wk TangentWorker, run *record.Trajectory) *walk {

@@ -533,7 +533,7 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 		return out, err
 	}
 	if order == 2 {
-		first, products, plain, err := r.both(ctx, q.m, q.direction)
+		first, products, plain, err := both(ctx, r, q.m, q.direction)
 		if err != nil {
 			return nil, err
 		}

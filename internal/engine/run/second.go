@@ -425,10 +425,10 @@ func (a *alongside) take(r *Runner, i int, bar []float64, res *sens.Products) {
 // both makes a run and returns the values and gradients of its objectives with the products of their Hessians with
 // count directions: what first and products give, in fewer sweeps. It reports false where there is more to tell of the
 // run than numbers. Such a run is to be made by first.
-func (r *Runner) both(
-	ctx context.Context, count int, of func(k int) []float64,
+func both(
+	ctx context.Context, r *Runner, count int, of func(k int) []float64,
 ) (first alongside, products []float64, plain bool, err error) {
-	if !r.unwatched() || r.reading.past != nil || r.errorControl != nil || r.model.System.Settles() ||
+	if !unwatched(r) || r.reading.past != nil || r.errorControl != nil || r.model.System.Settles() ||
 		len(r.parts) > 0 || r.readsTotals() || r.settings.Trust || r.shows() {
 		return first, nil, false, nil
 	}
@@ -460,7 +460,7 @@ func (r *Runner) both(
 
 // unwatched reports whether runs are watched for nothing that only single ones tell: conditions on states, kinks, what
 // is to be largest, and invariants.
-func (r *Runner) unwatched() bool {
+func unwatched(r *Runner) bool {
 	s := &r.settings
 	return len(r.guards) == 0 && !(r.kinks != nil && r.kinks.Any()) && len(r.problem.Peaks) == 0 && r.trace == nil &&
 		!r.model.Explain.Windowed() && r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) == nil

@@ -317,7 +317,7 @@ func (r lanePart) bench(g []*served, slot, n int) (list []*bench) {
 // much memory there is.
 func (r lanePart) served(part int) *served {
 	s := &r.settings
-	if !r.sideBySide(true) || !r.unwatched() || len(r.objectives) == 0 || s.Solver.Memory > 0 ||
+	if !r.sideBySide(true) || !unwatched(r.Runner) || len(r.objectives) == 0 || s.Solver.Memory > 0 ||
 		s.Solver.Fixed > 0 || r.setup.Method != nil ||
 		s.Checkpoint.Kind != record.CheckpointAuto && s.Checkpoint.Kind != record.CheckpointAll {
 		return nil
