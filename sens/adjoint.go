@@ -233,8 +233,7 @@ func newSweep(wk CotangentWorker, run *record.Trajectory) *sweep {
 	s.selective, _ = wk.Objectives.(Selective)
 	s.algebra = consistencyOf(wk.System, l)
 	s.via = s
-	moving := func(in solvers.Instant) bool { return !in.Fixed }
-	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moving)
+	s.timeless = timeless(wk.System)
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: make([]int, 0, z.Q)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: []int{}} // guards read no quadratures
 	return s

@@ -2,6 +2,7 @@ package sens
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
@@ -27,6 +28,13 @@ type survey struct {
 
 func newSurvey(run *record.Trajectory, instants []solvers.Instant) survey {
 	return survey{passage: passage{run: run, instants: instants}, loaded: -1}
+}
+
+// timeless reports whether no time of a run depends on anything: nothing moves times then, and cotangents of time lead
+// nowhere.
+func timeless(sys solvers.System) bool {
+	moving := func(in solvers.Instant) bool { return !in.Fixed }
+	return len(sys.Guards()) == 0 && !slices.ContainsFunc(sys.Instants(), moving)
 }
 
 // at makes the point that of mark m, and reports whether obj reads anything there.

@@ -1,6 +1,7 @@
 package sens
 
 import (
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
 )
 
@@ -10,8 +11,9 @@ import (
 // memory. The walk writes block after block, and the way back reads each once.
 type path struct {
 	n, d, l int
-	steps   []float64 // [of a block][1 + N + 1][L]: ṫ, ẏ, ḣ
-	marks   []float64 // [marks][1 + 2(N + D)][L]: ṫ, left limits, right limits
+	size    solvers.Size // of the system
+	steps   []float64    // [of a block][1 + N + 1][L]: ṫ, ẏ, ḣ
+	marks   []float64    // [marks][1 + 2(N + D)][L]: ṫ, left limits, right limits
 
 	run     *record.Trajectory
 	block   int  // how many steps are in steps at once
@@ -44,10 +46,16 @@ func PathBytes(run *record.Trajectory, lanes int) int64 {
 
 func newPath(run *record.Trajectory, lanes int) *path {
 	z := run.Size()
-	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes, run: run, block: blockOf(run, lanes)}
-	p.steps = make([]float64, p.block*(2*p.l+p.n))
-	p.marks = make([]float64, run.Marks()*(p.l+2*(p.n+p.d)))
+	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes, size: z, run: run}
+	p.renew()
 	return p
+}
+
+// renew makes room for the tangents of the run as it is now.
+func (p *path) renew() {
+	p.block, p.present, p.written, p.err = blockOf(p.run, p.l), 0, false, nil
+	p.steps = need(p.steps, p.block*(2*p.l+p.n))
+	p.marks = need(p.marks, p.run.Marks()*(p.l+2*(p.n+p.d)))
 }
 
 // close closes the file.

@@ -57,8 +57,39 @@ type Second struct {
 	Memory int64
 	// Tell, if not nil, is told now and then how much is done, by the goroutine of the caller.
 	Tell func(done float64, steps int)
+	// Functionals are those of the run, if they were observed while it was made. Without them the run is read for
+	// them.
+	Functionals []float64
 
 	workers []SecondWorker // of each goroutine, kept from one call to the next
+	sweeps  []*secondSweep // likewise, where no time moves and their tangents take little
+}
+
+// keptBytes is how much the tangents of a sweep may take that is kept for the next one.
+const keptBytes = 1 << 20
+
+// sweep returns the sweep of goroutine i for a run.
+func (a *Second) sweep(i int, run *record.Trajectory) (*secondSweep, error) {
+	w := a.worker(i)
+	if i < len(a.sweeps) && a.sweeps[i].run == run && a.sweeps[i].path.size == run.Size() {
+		a.sweeps[i].again()
+		return a.sweeps[i], nil
+	}
+	s, err := newSecondSweep(w, run)
+	if a.sweeps = a.sweeps[:min(i, len(a.sweeps))]; err == nil && i == len(a.sweeps) {
+		a.sweeps = append(a.sweeps, s)
+	}
+	return s, err
+}
+
+// lets closes the files of sweeps, and forgets those that hold much.
+func (a *Second) lets() {
+	for i, s := range a.sweeps {
+		if s.path.close(); !s.walk.timeless || PathBytes(s.run, s.l) > keptBytes || s.run.Keep.InFile() {
+			a.sweeps = a.sweeps[:i]
+			return
+		}
+	}
 }
 
 // worker returns the worker of goroutine i.
@@ -82,6 +113,7 @@ type Directions struct {
 
 // Products holds, for m objectives or sums of them and K directions v, what Second computes.
 type Products struct {
+	Psi []float64 // the objectives, also where there are sums of them
 	DP  []float64 // [m][P] the gradients, which come along
 	DY0 []float64 // [m][N]
 	HP  []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
@@ -102,10 +134,11 @@ func (a *Second) Products(ctx context.Context, run *record.Trajectory, dirs Dire
 func (a *Second) OfSums(
 	ctx context.Context, run *record.Trajectory, sums [][]float64, dirs Directions, out *Products,
 ) error {
-	first, err := newSecondSweep(a.worker(0), run)
+	first, err := a.sweep(0, run)
 	if err != nil {
 		return err
 	}
+	defer a.lets()
 	_, m := first.obj.Counts()
 	if sums != nil {
 		m = len(sums)
@@ -120,9 +153,11 @@ func (a *Second) OfSums(
 		out.Parts = slices.Repeat([]float64{math.NaN()}, m*dirs.Count)
 	}
 	var res Result
-	if err := res.observe(ctx, run, first.sys, first.method, first.obj, &Options{}); err != nil {
+	opts := Options{Functionals: a.Functionals}
+	if err := res.observe(ctx, run, first.sys, first.method, first.obj, &opts); err != nil {
 		return err
 	}
+	out.Psi = append(out.Psi[:0], res.Psi...)
 	blocks := (dirs.Count + first.l - 1) / first.l
 	threads := max(1, min(a.Threads, blocks))
 	run.Share(threads, blocks*m)
@@ -160,14 +195,8 @@ func (a *Second) OfSums(
 	var group sync.WaitGroup
 	errs := make([]error, threads)
 	var workers []*secondSweep
-	defer func() {
-		first.path.close()
-		for _, w := range workers {
-			w.path.close()
-		}
-	}()
 	for i := range threads - 1 {
-		w, err := newSecondSweep(a.worker(1+i), run)
+		w, err := a.sweep(1+i, run)
 		if err != nil {
 			return err
 		}
@@ -205,7 +234,7 @@ type secondSweep struct {
 	functionals solvers.Dual
 	owed        []owedSecond
 	limited     limitedSecond
-	d           solvers.StepTangent
+	present
 
 	fb solvers.Dual
 	cotangents[solvers.Dual]
@@ -215,6 +244,12 @@ type secondSweep struct {
 	pb      solvers.Dual
 	dp, dy0 []float64
 	c       solvers.StepSecond
+}
+
+// present is how the present step and the present mark move.
+type present struct {
+	d   solvers.StepTangent
+	dot PointTangent
 }
 
 // owedSecond is an owed with its tangent.
@@ -263,6 +298,20 @@ func newSecondSweep(wk SecondWorker, run *record.Trajectory) (*secondSweep, erro
 	s.c = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
 	return s, nil
+}
+
+// again makes s ready for another run of the same system.
+func (s *secondSweep) again() {
+	w := s.walk
+	s.instants = s.sys.Instants()
+	w.instants, w.rated, w.tells, s.tells = s.instants, false, nil, nil
+	clear(w.ahead)
+	for _, x := range [][]float64{w.pd, w.td, w.yd, w.dd} {
+		clear(x)
+	}
+	s.loaded, w.loaded, s.steps, w.steps = -1, -1, 0, 0
+	s.path.renew()
+	s.rates = slices.Grow(s.rates[:0], s.run.Steps())[:s.run.Steps()]
 }
 
 // block takes directions first … first+L-1 through all sums of objectives.
@@ -353,6 +402,9 @@ func (s *secondSweep) tangentAt(i int) *solvers.StepTangent {
 
 // field returns the system, within the limits of step i.
 func (s *secondSweep) field(i int, st *solvers.Step) solvers.SecondField {
+	if s.walk.timeless {
+		return s.sys
+	}
 	if b, any := limitsOf(s.run, i, st); any {
 		s.limited = limitedSecond{s.sys, b}
 		return &s.limited
@@ -468,11 +520,12 @@ func (s *secondSweep) inside(i, k int) error {
 	if _, err := s.loadDense(i); err != nil {
 		return err
 	}
-	dot := s.path.markAt(k)
+	s.dot = s.path.markAt(k)
+	dot := &s.dot
 	yb := s.jump.seen.y
 	yb.Clear()
 	s.w.Clear()
-	s.obj.ObservePullPush(&s.pt, &dot, s.fb, yb, s.db, yb, s.db, s.w)
+	s.obj.ObservePullPush(&s.pt, dot, s.fb, yb, s.db, yb, s.db, s.w)
 	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, yb, s.w)
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPullPush(s.mark.Instant, s.w)
@@ -505,7 +558,7 @@ func (s *secondSweep) cross(i int) error {
 	q := len(s.gq.X)
 	c.DQ = solvers.Dual{X: s.fb.X[:q], D: s.fb.D[:q*s.l]}
 	follows := reads && e.Kind == solvers.EndFree && past.Follows(i)
-	c.WantH = follows || e.Kind != solvers.EndFree
+	c.WantH = follows || e.Kind != solvers.EndFree && !s.walk.timeless
 	field, dot := s.field(i, st), s.tangentAt(i)
 	s.method.PullPush(field, st, dot, c)
 	switch e.Kind {
@@ -515,6 +568,9 @@ func (s *secondSweep) cross(i int) error {
 			past.EndPullPush(i, c.H)
 		}
 	case solvers.EndClip:
+		if s.walk.timeless {
+			break
+		}
 		takeAway(c.T0, c.H)
 		if setBefore(e, st.H) {
 			h := solvers.NewDual(1, s.l)
@@ -574,9 +630,10 @@ func (s *secondSweep) settle() {
 func (s *secondSweep) pullMark(k, left int) {
 	m := &s.mark
 	read := s.at(m, s.obj)
-	dot := s.path.markAt(k)
+	s.dot = s.path.markAt(k)
+	dot := &s.dot
 	observe := func(ymb, dmb solvers.Dual) {
-		s.obj.ObservePullPush(&s.pt, &dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
+		s.obj.ObservePullPush(&s.pt, dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
 	}
 	switch m.Kind {
 	case solvers.MarkFinal:
@@ -602,7 +659,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			s.jump.seen.d.Clear()
 			observe(s.jump.seen.y, s.jump.seen.d)
 		}
-		s.pullConsistent(&dot)
+		s.pullConsistent(dot)
 		if past, ok := s.sys.(PastPullPusher); ok {
 			past.JumpSecond(s.run.After(k))
 		}
@@ -626,7 +683,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			s.jump.of = -1
 		}
 	case solvers.MarkMode, solvers.MarkRemode:
-		s.pullConsistent(&dot)
+		s.pullConsistent(dot)
 		s.sys.Leave(s.db)
 		s.enter(m.Dm, m.Mm, dot.Dm)
 	case solvers.MarkStart:
@@ -634,7 +691,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			observe(s.yb, s.db)
 		}
 		s.settle()
-		s.pullConsistent(&dot)
+		s.pullConsistent(dot)
 		if past, ok := s.sys.(PastPullPusher); ok {
 			past.InitialSecond(s.yb)
 			past.EndedSecond(-1, s.yb, s.fb, s.tb)

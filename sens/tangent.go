@@ -157,6 +157,8 @@ func (c *columns) time(k int, m *solvers.Mark, first, p int, td []float64) {
 type stepField struct {
 	field   solvers.TangentField
 	limited limitedTangent
+	// No time moves, so that steps, as those of the adjoint then, are differentiated without limits.
+	timeless bool
 }
 
 func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
@@ -169,6 +171,8 @@ func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
 		group: group[float64]{y: v(z.N), d: v(z.D)}, fd: v(f), psid: v(m), r: v(1), w: v(1),
 	}
 	w.algebra = consistencyOf(wk.System, l)
+	_, reads := wk.System.(past)
+	w.timeless = timeless(wk.System) && !reads
 	w.d = solvers.StepTangent{H: v(1), T1: v(1), Y1: v(z.N), DQ: v(z.Q)}
 	return w
 }
@@ -228,7 +232,7 @@ func (w *walk) push(st *solvers.Step) {
 // within prepares for pushes through a step, within its limits if there are any.
 func (w *walk) within(b limits, any bool) {
 	w.limited = limitedTangent{w.sys, b}
-	if w.field = w.sys; any {
+	if w.field = w.sys; any && (!w.timeless || w.k != nil) {
 		w.field = &w.limited
 	}
 }

@@ -44,7 +44,7 @@ func (q *problem) mode() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	modes := []*found{best}
+	modes, astray := []*found{best}, best
 	starts, err := q.starts(best)
 	if err != nil {
 		return nil, err
@@ -61,6 +61,9 @@ func (q *problem) mode() (*Result, error) {
 		switch {
 		case err != nil && !q.Failed(err):
 			return nil, err
+		case err == nil && other.decrement > accepted && other.at.Value < astray.at.Value:
+			astray = other
+			continue
 		case err != nil || other.decrement > accepted || slices.ContainsFunc(modes, func(f *found) bool {
 			return f == other || q.same(f, other)
 		}):
@@ -78,6 +81,9 @@ func (q *problem) mode() (*Result, error) {
 		out.Doubt = "the mode of the random effects is flat: its Hessian is not positive definite"
 	case best.decrement > accepted:
 		out.Doubt = "the search for the mode of the random effects did not converge"
+	case astray.decrement > accepted && astray.at.Value < best.at.Value-1e-6*max(math.Abs(best.at.Value), 1):
+		out.Doubt = "a search for the mode of the random effects did not converge, where the density is higher than " +
+			"about the mode that another one found"
 	case q.nearlyFlat(best.hessian):
 		out.Doubt = "the mode of the random effects is nearly flat: about it, a normal distribution would be a " +
 			"hundred times as wide as that of the random effects, or more"

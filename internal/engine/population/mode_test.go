@@ -3,6 +3,7 @@ package population
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -45,6 +46,39 @@ func TestApart(t *testing.T) {
 	for at, want := range map[float64]bool{-1.5: true, -0.9: true, 0: true, 1.2: false, 2.5: false, 4: false} {
 		if got, err := q.apart([]float64{at}, mode); err != nil || got != want {
 			t.Errorf("from %g to %g: %t, %v", at, mode.eta[0], got, err)
+		}
+	}
+}
+
+// cliff is a subject of one random effect whose density is highest at an edge, where no search converges. Far away it
+// has a mode.
+type cliff struct{ hills }
+
+// Data falls to the edge at 0.4 from the left, and has a well at 3.4 to the right of it.
+func (s *cliff) Data(_ context.Context, eta []float64, _ int) (*Conditional, error) {
+	const sharp = 100
+	d := eta[0] - 0.45
+	if eta[0] > 0.4 {
+		d -= 2.95
+	}
+	return &Conditional{
+		Value: sharp / 2 * d * d, Gradient: []float64{sharp * d}, Products: []float64{sharp},
+	}, nil
+}
+
+// TestEdge: a mode is doubtful where a search came upon a higher density and did not converge.
+func TestEdge(t *testing.T) {
+	for of, want := range map[Subject]bool{&hills{}: false, &cliff{}: true} {
+		q, err := newProblem(t.Context(), of, Method{Kind: "laplace"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := q.mode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doubtful := strings.Contains(r.Doubt, "did not converge"); doubtful != want {
+			t.Errorf("%T: the mode is %g, %q", of, r.Mode, r.Doubt)
 		}
 	}
 }

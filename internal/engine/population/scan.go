@@ -72,7 +72,7 @@ func quasiFrom(from, n, m, more int, seed uint64) (normal, even [][]float64) {
 // starts returns the points that are lower than those around them, the lowest first, but for those from which a search
 // is known to lead to a mode.
 func (s *scanned) starts(q *problem, known *found) [][]float64 {
-	const near = 2 // posterior standard deviations
+	const close = 2 // posterior standard deviations
 	m, around := q.m, min(2*q.m, len(s.z)-1)
 	most := max(4, len(s.z)/8)
 	distance := func(a, b []float64) (d float64) {
@@ -81,21 +81,34 @@ func (s *scanned) starts(q *problem, known *found) [][]float64 {
 		}
 		return d
 	}
+	type neighbour struct {
+		of       int
+		distance float64
+	}
+	var near []neighbour
 	var list []int
 	for i, z := range s.z {
 		if math.IsInf(s.values[i], 1) {
 			continue
 		}
-		others := make([]int, 0, len(s.z))
+		near = near[:0] // those around it, the nearest first
 		for j := range s.z {
-			if j != i {
-				others = append(others, j)
+			if j == i {
+				continue
 			}
+			d := distance(z, s.z[j])
+			if k := len(near); k < around {
+				near = append(near, neighbour{})
+			} else if d >= near[k-1].distance {
+				continue
+			}
+			k := len(near) - 1
+			for ; k > 0 && near[k-1].distance > d; k-- {
+				near[k] = near[k-1]
+			}
+			near[k] = neighbour{j, d}
 		}
-		slices.SortStableFunc(others, func(a, b int) int {
-			return cmp.Compare(distance(z, s.z[a]), distance(z, s.z[b]))
-		})
-		if !slices.ContainsFunc(others[:around], func(j int) bool { return s.values[j] < s.values[i] }) {
+		if !slices.ContainsFunc(near, func(n neighbour) bool { return s.values[n.of] < s.values[i] }) {
 			list = append(list, i)
 		}
 	}
@@ -108,7 +121,7 @@ func (s *scanned) starts(q *problem, known *found) [][]float64 {
 			d[k] = eta[k] - known.eta[k]
 		}
 		far := dot(d, multiply(known.hessian, d, m))
-		if !known.flat && far < near*near && s.values[i] >= known.at.Value {
+		if !known.flat && far < close*close && s.values[i] >= known.at.Value {
 			continue
 		}
 		if out = append(out, eta); len(out) == most {

@@ -20,6 +20,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
 )
 
 // The experiments of a model with random effects are the subjects of a population. What each adds to nll() is an
@@ -144,9 +145,12 @@ type person struct {
 	work
 	warnings []diag.Diagnostic
 	result   *population.Result
-	lacking  string        // why its random effects have no density
-	near     []float64     // where its mode nearly is; nil for nowhere
-	check    *result.Check // of the result; nil where it was not compared
+	lacking  string    // why its random effects have no density
+	near     []float64 // where its mode nearly is; nil for nowhere
+	names    []string  // of the elements of its random effects
+	// setters set these in runs; nil where params follow others.
+	setters map[*Runner]*compiled.Setter
+	check   *result.Check // of the result; nil where it was not compared
 }
 
 // effect is a random effect of the model, with its place among all.
@@ -236,7 +240,7 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 		q.full += size
 		by = append(by, result.Variable{Name: e.Sym.Name})
 	}
-	q.m = len(q.active)
+	q.m, q.names, q.setters = len(q.active), x.Model.effects(), map[*Runner]*compiled.Setter{}
 	for _, v := range wrt {
 		q.p += v.Size()
 	}
@@ -246,9 +250,13 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 			"subject; take fewer, or imp(n = 1000)", how.N, q.m, how.N, q.m)
 		return l.Err()
 	}
+	few := sitesOf(x.Model) <= fewSites
 	begin := func(m *Model, of []string, order int) (*Runner, error) {
 		its := r.ofPart(i, setup, append(slices.Clone(by), wrt...)).With(func(s *settings.Settings) {
 			s.Of, s.Threads = of, 1
+			if s.Solver.Observe == solvers.ObserveAuto && few {
+				s.Solver.Observe = solvers.ObserveClip
+			}
 			s.Order = order
 			if len(of) > 1 && s.Mode == sens.DefaultMode {
 				s.Mode = settings.Auto
@@ -280,6 +288,18 @@ func (q *person) prepare(r *Run, i int, rows *Model, how population.Method, setu
 	}
 	q.rows, err = begin(rows, of, 2)
 	return err
+}
+
+// fewSites is how many rows of data of a subject end steps of its runs. Steps within which something is read are
+// differentiated stage by stage, and others as a whole, which is far quicker.
+const fewSites = 64
+
+// sitesOf counts the rows of data.
+func sitesOf(m *Model) (n int) {
+	for _, o := range m.Checked.Observations {
+		n += len(o.Rows.Table.Data[o.Column])
+	}
+	return n
 }
 
 // linear reports whether a method reads predictions and noise row by row.
@@ -458,6 +478,16 @@ func (q *person) place(r *Runner, eta []float64) error {
 	for k, at := range q.active {
 		all[at] = eta[k]
 	}
+	setter, known := q.setters[r]
+	if setter != nil {
+		for k, x := range all {
+			setter.Set(k, x)
+		}
+		return r.model.Explain.Asserts(r.problem.Point)
+	}
+	if !known { // the values were set once, so that there is nothing to refuse
+		defer func() { q.setters[r] = r.problem.Point.Setter(q.names) }()
+	}
 	set := make([]compiled.Override, len(q.effects))
 	for i, e := range q.effects {
 		set[i] = compiled.Override{Name: e.name, Values: all[e.offset : e.offset+e.size]}
@@ -502,6 +532,18 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 		out.Value = v[0]
 		return out, err
 	}
+	if order == 2 {
+		first, products, plain, err := both(ctx, r, q.m, q.direction)
+		if err != nil {
+			return nil, err
+		}
+		if plain {
+			q.add(&r.took)
+			q.warnings = r.model.untold(r.warnings.All())
+			out.Value, out.Gradient, out.Products = first.values[0], q.own(first.gradient), q.own(products)
+			return out, nil
+		}
+	}
 	s, err := r.first(ctx)
 	if err != nil {
 		return nil, err
@@ -520,12 +562,15 @@ func (q *person) Data(ctx context.Context, eta []float64, order int) (*populatio
 
 // products returns those of the Hessians of all objectives of r with the random effects, or of sums of them.
 func (q *person) products(ctx context.Context, r *Runner, sums [][]float64) ([]float64, error) {
-	out, _, err := r.products(ctx, sums, q.m, func(k int) []float64 {
-		v := make([]float64, q.full+q.p)
-		v[q.active[k]] = 1
-		return v
-	}, nil, 1)
+	out, _, err := r.products(ctx, sums, q.m, q.direction, nil, 1, nil)
 	return q.own(out), err
+}
+
+// direction moves random effect k of those that the subject has.
+func (q *person) direction(k int) []float64 {
+	v := make([]float64, q.full+q.p)
+	v[q.active[k]] = 1
+	return v
 }
 
 // Rows implements population.Subject.

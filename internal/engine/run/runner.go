@@ -68,8 +68,7 @@ type tools struct {
 	kinks      *onesided.Kinks
 	kinked     []onesided.Fold       // of the last run
 	search     *compiled.Derivatives // why some are not finite; nil until one was not
-	twice      *sens.Second          // kept from the last second derivatives, with so many lanes
-	twiceLanes int
+	twice      *twice                // kept from the last second derivatives; nil for none
 }
 
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.

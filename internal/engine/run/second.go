@@ -141,7 +141,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *result.Sensitivities
 			}
 		}
 	}
-	products, stats, err := r.products(ctx, nil, all, of, tell, 1)
+	products, stats, err := r.products(ctx, nil, all, of, tell, 1, nil)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 		}
 		return s.Products, nil
 	}
-	list, _, err := r.products(ctx, nil, 1, func(int) []float64 { return v }, nil, 1)
+	list, _, err := r.products(ctx, nil, 1, func(int) []float64 { return v }, nil, 1, nil)
 	if err != nil {
 		return nil, r.refused(err)
 	}
@@ -202,10 +202,11 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 // products returns the products of the Hessian of each objective with count directions,
 // [objectives][count][columns], and the number of steps crossed. sums, if not nil, are weights of sums of objectives,
 // which take their places. of(k) is direction k, laid out like a row of the gradient. tell, if not nil, is told how
-// much is done, by one goroutine at a time. sharing Runners share the memory.
+// much is done, by one goroutine at a time. sharing Runners share the memory. first, unless it is nil, takes
+// first derivatives, which come along.
 func (r *Runner) products(
 	ctx context.Context, sums [][]float64, count int, of func(k int) []float64,
-	tell func(done float64, steps int), sharing int,
+	tell func(done float64, steps int), sharing int, first *alongside,
 ) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
@@ -225,15 +226,15 @@ func (r *Runner) products(
 		}
 		return v, totals
 	}
-	method, err := r.second(ctx, count, sharing)
+	twice, err := r.second(ctx, count, sharing)
 	if err != nil {
 		return nil, 0, err
 	}
+	method, direction, chain := &twice.Second, twice.direction, twice.chain
 	if tell != nil {
 		before, whole := steps, float64(len(r.parts)+1)
 		method.Tell = func(done float64, n int) { tell((whole-1+done)/whole, before+n) }
 	}
-	direction := r.problem.Directions(r.places)
 	along := func(v, totals, dp, dy0 []float64) {
 		p, y0 := direction(v, totals)
 		copy(dp, p)
@@ -243,17 +244,13 @@ func (r *Runner) products(
 		v, totals := move(k)
 		along(v, totals, dp, dy0)
 	}}
-	var res sens.Products
-	if err := method.OfSums(ctx, &r.trajectory, sums, its, &res); err != nil {
+	res := &twice.res
+	if err := method.OfSums(ctx, &r.trajectory, sums, its, res); err != nil {
 		return nil, 0, r.failed(err, r.worker)
 	}
 	rows := len(r.objectives)
 	if sums != nil {
 		rows = len(sums)
-	}
-	chain, err := r.problem.Chain(true)
-	if err != nil {
-		return nil, 0, err
 	}
 	width, n := r.problem.Width(), m.System.States()
 	out := make([]float64, rows*count*c)
@@ -268,6 +265,9 @@ func (r *Runner) products(
 			copy(bar, res.DP[i*width:(i+1)*width])
 			row := res.HP[(i*count+k)*width:][:width]
 			chain.PullPush(dot, bar, row)
+			if k == 0 {
+				first.take(r, i, bar, res)
+			}
 			to := out[(i*count+k)*c:][:c]
 			var byInitial []float64
 			if r.byInitial {
@@ -336,7 +336,7 @@ func productsOfParts(
 		some := r.parts[from:min(from+len(list), len(r.parts))]
 		parallel(threads, len(some), func(i int) {
 			c := &list[i]
-			c.products, c.steps, c.err = some[i].products(ctx, nil, count, of, come(from+i), threads)
+			c.products, c.steps, c.err = some[i].products(ctx, nil, count, of, come(from+i), threads, nil)
 		})
 		for i := range some {
 			c := &list[i]
@@ -357,7 +357,7 @@ func productsOfParts(
 
 // second makes the method for count directions. It takes fewer lanes, then fewer threads, where the memory for what it
 // keeps along the run asks for that. sharing Runners share the memory.
-func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, error) {
+func (r *Runner) second(ctx context.Context, count, sharing int) (*twice, error) {
 	lanes := r.setup.lanes(count)
 	limit := r.settings.MemoryLimit() / int64(sharing)
 	threads := max(1, r.settings.Threads)
@@ -367,8 +367,9 @@ func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, 
 	if need := sens.PathBytes(&r.trajectory, lanes); int64(threads)*need > limit {
 		threads = max(1, int(limit/max(need, 1)))
 	}
-	if r.twice != nil && r.twiceLanes == lanes {
+	if r.twice != nil && r.twice.lanes == lanes {
 		r.twice.Threads, r.twice.Memory, r.twice.Tell = threads, limit, nil
+		r.twice.Functionals = r.recorder.Functionals()
 		return r.twice, nil
 	}
 	defer r.problem.Compiling(ctx)()
@@ -376,7 +377,12 @@ func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, 
 	if err != nil {
 		return nil, interrupted(ctx, err)
 	}
-	method := &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
+	out := &twice{lanes: lanes, direction: r.problem.Directions(r.places)}
+	if out.chain, err = r.problem.Chain(true); err != nil {
+		return nil, err
+	}
+	functionals := r.recorder.Functionals()
+	out.Second = sens.Second{Threads: threads, Memory: limit, Functionals: functionals, New: func() sens.SecondWorker {
 		w := r.problem.SecondWorker(k)
 		if r.reading.past != nil {
 			x := lag.Twice(w, r.reading.past, r.Run.method(lanes))
@@ -385,7 +391,78 @@ func (r *Runner) second(ctx context.Context, count, sharing int) (*sens.Second, 
 		return sens.SecondWorker{System: w, Objectives: w, Method: r.Run.method(lanes)}
 	}}
 	if r.reading.past == nil { // what reads the past belongs to one run
-		r.twice, r.twiceLanes = method, lanes
+		r.twice = out
 	}
-	return method, nil
+	return out, nil
+}
+
+// twice is what makes second derivatives.
+type twice struct {
+	sens.Second
+	lanes     int
+	direction func(v, totals []float64) (active, initial []float64)
+	chain     *compiled.Chain
+	res       sens.Products
+}
+
+// alongside are first derivatives that come along with second ones: values of the objectives and their gradients,
+// [objectives][columns].
+type alongside struct{ values, gradient []float64 }
+
+// take takes the gradient of objective i, by the active params.
+func (a *alongside) take(r *Runner, i int, bar []float64, res *sens.Products) {
+	if a == nil {
+		return
+	}
+	var byInitial []float64
+	if n := r.model.System.States(); r.byInitial {
+		byInitial = res.DY0[i*n : (i+1)*n]
+	}
+	a.values = append(a.values, res.Psi[i])
+	a.gradient = slices.Grow(a.gradient, r.columns)[:(i+1)*r.columns]
+	r.gatherer.Gather(a.gradient[i*r.columns:], bar, byInitial)
+}
+
+// both makes a run and returns the values and gradients of its objectives with the products of their Hessians with
+// count directions: what first and products give, in fewer sweeps. It reports false where there is more to tell of the
+// run than numbers. Such a run is to be made by first.
+func both(
+	ctx context.Context, r *Runner, count int, of func(k int) []float64,
+) (first alongside, products []float64, plain bool, err error) {
+	if !unwatched(r) || r.reading.past != nil || r.errorControl != nil || r.model.System.Settles() ||
+		len(r.parts) > 0 || r.readsTotals() || r.settings.Trust || r.shows() {
+		return first, nil, false, nil
+	}
+	notes := r.warnings // those of Prepare stay
+	defer func() { r.warnings = notes }()
+	before := len(r.warnings.All())
+	r.model.Explain.Bounds(r.problem.Point, &r.warnings)
+	r.worker.KeepStages(nil)
+	stats, err := r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.recorder)
+	switch {
+	case r.wants(err) != nil:
+		return first, nil, false, nil
+	case err == nil:
+		err = r.trajectory.Err()
+	}
+	if err != nil {
+		return first, nil, false, err
+	}
+	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends) > 0 || stats.Stopped ||
+		len(r.warnings.All()) > before {
+		return first, nil, false, nil
+	}
+	r.last, r.opinion, r.alone, r.sum, r.took = r, nil, true, &totals{}, r.stats(stats)
+	if products, _, err = r.products(ctx, nil, count, of, nil, 1, &first); err != nil {
+		return first, nil, false, err
+	}
+	return first, products, trust.Finite(first.values) && trust.Finite(first.gradient) && trust.Finite(products), nil
+}
+
+// unwatched reports whether runs are watched for nothing that only single ones tell: conditions on states, kinks, what
+// is to be largest, and invariants.
+func unwatched(r *Runner) bool {
+	s := &r.settings
+	return len(r.guards) == 0 && !(r.kinks != nil && r.kinks.Any()) && len(r.problem.Peaks) == 0 && r.trace == nil &&
+		!r.model.Explain.Windowed() && r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) == nil
 }

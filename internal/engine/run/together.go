@@ -317,11 +317,9 @@ func (r lanePart) bench(g []*served, slot, n int) (list []*bench) {
 // much memory there is.
 func (r lanePart) served(part int) *served {
 	s := &r.settings
-	if !r.sideBySide(true) || len(r.guards) > 0 || r.kinks != nil && r.kinks.Any() || len(r.problem.Peaks) > 0 ||
-		len(r.objectives) == 0 || s.Solver.Memory > 0 || s.Solver.Fixed > 0 || r.setup.Method != nil ||
-		s.Checkpoint.Kind != record.CheckpointAuto && s.Checkpoint.Kind != record.CheckpointAll ||
-		r.trace != nil || r.model.Explain.Windowed() ||
-		r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) != nil {
+	if !r.sideBySide(true) || !unwatched(r.Runner) || len(r.objectives) == 0 || s.Solver.Memory > 0 ||
+		s.Solver.Fixed > 0 || r.setup.Method != nil ||
+		s.Checkpoint.Kind != record.CheckpointAuto && s.Checkpoint.Kind != record.CheckpointAll {
 		return nil
 	}
 	bounds := func(p *model.Symbol) bool {
