@@ -246,7 +246,7 @@ func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 		return slopes{}, nil
 	}
 	var rates slopes
-	err := roots(s.run, &rates, func(i, guard int) error {
+	err := roots(s.sys, s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
 			return err

@@ -213,7 +213,7 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 	var rates slopes
 	z := s.run.Size()
 	k := make([]float64, z.N+z.Q)
-	err := roots(s.run, &rates, func(i, guard int) error {
+	err := roots(s.sys, s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
 			return err

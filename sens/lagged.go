@@ -58,9 +58,32 @@ type PastPullPusher interface {
 	EndedSecond(i int, yb, fb, tb solvers.Dual)
 	JumpSecond(after int)
 	InitialSecond(yb solvers.Dual)
+	// RootOf returns the guard at whose root step i ends, beside those that the run recorded. It belongs to a delay
+	// that moves, which comes to read what is behind a jump or a kink there. Roots returns how many such steps there
+	// are.
+	RootOf(i int) (guard int, is bool)
+	Roots() int
 	// TwoSided reports after a sweep whether the direction of a lane moves stops apart that meet, so that second
 	// derivatives have two sides, and when.
 	TwoSided(lane int) (t float64, is bool)
+}
+
+// ComplexPast is a ComplexSystem that reads the past of the run that it repeats.
+type ComplexPast interface {
+	// Begins takes the time of the start, and the state and the discretes there.
+	Begins(t complex128, y, d []complex128)
+	// Repeats tells that what is evaluated next belongs to step s of the recorded run, where discretes and modes were d
+	// and m, which is repeated as as.
+	Repeats(s *solvers.Step, d, m []float64, as *solvers.ComplexStep)
+	// Leap adds to the state y at t, where the step begins, and to the quadratures f what comes of it that jumps come
+	// back at another time than in the recorded run.
+	Leap(t complex128, y, f []complex128)
+	// EndOf returns where step i ends, if that moves with what comes back of the past.
+	EndOf(i int) (t complex128, follows bool)
+	// Repeated takes the step when it is made.
+	Repeated(s *solvers.ComplexStep)
+	// Sets takes the discretes that marks behind step after have set, and the time of that.
+	Sets(after int, t complex128, d []complex128)
 }
 
 // over tells a system that reads the past that it is differentiated along st.
@@ -88,6 +111,17 @@ func behind(sys any, read *record.Reader, st *solvers.Step, i int) error {
 		}
 	}
 	return nil
+}
+
+// endOf returns how step i ends where sys is differentiated.
+func endOf(sys any, run *record.Trajectory, i int) solvers.End {
+	e := run.End(i)
+	if past, ok := sys.(PastPullPusher); ok && e.Kind == solvers.EndFree {
+		if guard, is := past.RootOf(i); is {
+			return solvers.End{Kind: solvers.EndRoot, Index: guard}
+		}
+	}
+	return e
 }
 
 // sow makes s.dense step i where the past was read in it, with what was read; else it reports false.

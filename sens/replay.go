@@ -44,6 +44,7 @@ type replay struct {
 	steps    int
 	field    limitedComplex
 	algebra  *matrices.Consistency // nil without algebraic equations
+	past     ComplexPast           // nil for a system that reads none
 	tells    *telling              // nil to tell nobody
 	// pinned tells that imaginary parts alone were moved. Real parts are then those of the recorded run: rounding
 	// cannot lead the replay away from it where that is unstable, nor to the other side of a kink.
@@ -86,6 +87,7 @@ func newReplay(w *ComplexWorker, run *record.Trajectory) (*replay, error) {
 		f: v(f), psi: v(m), again: solvers.NewComplexStep(w.Method.Info(), z),
 	}
 	r.algebra, r.plan.times = consistencyOf(w.System, 0), make([]float64, len(r.instants))
+	r.past, _ = w.System.(ComplexPast)
 	for i, x := range w.Params {
 		r.p[i] = complex(x, 0)
 	}
@@ -153,6 +155,9 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					r.y[i] += dy
 				}
 				r.land(m, t)
+				if r.past != nil {
+					r.past.Begins(t, r.y, r.d)
+				}
 				r.observe(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
 			case solvers.MarkFinal: // before what happens after the end
 				r.observeReading(&coming, place{r.run.Steps(), 0}, t)
@@ -175,6 +180,9 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d
 				r.land(m, t)
+				if r.past != nil {
+					r.past.Sets(i, t, r.d)
+				}
 				r.observe(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
 				r.times[mk] = t
 			case solvers.MarkMode:
@@ -231,9 +239,20 @@ func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 	t = r.as(t, r.step.T)
 	s.T, s.Member = t, r.step.Member
 	copy(s.Y0, r.y)
+	if r.past != nil {
+		r.past.Repeats(&r.step, r.plan.d, r.plan.modes, s)
+		r.past.Leap(t, s.Y0, r.f)
+		defer r.past.Repeated(s)
+	}
 	switch e.Kind {
 	case solvers.EndFree:
-		r.take(complex(r.step.H, 0), false)
+		h := complex(r.step.H, 0)
+		if r.past != nil {
+			if end, follows := r.past.EndOf(i); follows {
+				h = r.as(end-t, r.step.H)
+			}
+		}
+		r.take(h, false)
 	case solvers.EndClip:
 		grouped := r.group.open && setBefore(e, r.step.H)
 		if grouped {

@@ -429,7 +429,7 @@ func (s *secondSweep) slopes() error {
 		for held+1 < s.run.Marks() && s.run.After(held+1) < i {
 			held++
 		}
-		e := s.run.End(i)
+		e := endOf(s.sys, s.run, i)
 		if e.Kind != solvers.EndRoot {
 			continue
 		}
@@ -536,10 +536,10 @@ func (s *secondSweep) inside(i, k int) error {
 // cross transposes step i.
 func (s *secondSweep) cross(i int) error {
 	st, c := &s.step, &s.c
-	e, err := s.read.Load(i, st)
-	if err != nil {
+	if _, err := s.read.Load(i, st); err != nil {
 		return err
 	}
+	e := endOf(s.sys, s.run, i)
 	past, reads := s.sys.(PastPullPusher)
 	if reads {
 		if _, err := s.loadDense(i); err != nil {

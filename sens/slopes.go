@@ -28,13 +28,16 @@ func (s *slopes) at(i int) float64 {
 }
 
 // roots calls f with each step of a run that ended at a guard, and the guard. It makes room for that many rates in to.
-func roots(run *record.Trajectory, to *slopes, f func(i, guard int) error) error {
+func roots(sys any, run *record.Trajectory, to *slopes, f func(i, guard int) error) error {
 	left := run.Roots()
+	if past, ok := sys.(PastPullPusher); ok {
+		left += past.Roots()
+	}
 	if *to = (slopes{}); left > 0 {
 		*to = slopes{make([]int32, 0, left), make([]float64, 0, left)}
 	}
 	for i := 0; left > 0; i++ {
-		if e := run.End(i); e.Kind == solvers.EndRoot {
+		if e := endOf(sys, run, i); e.Kind == solvers.EndRoot {
 			left--
 			if err := f(i, e.Index); err != nil {
 				return err
@@ -57,7 +60,7 @@ func (res *Result) judge(sys solvers.System, guard int, st *solvers.Step, d floa
 	for at := 0; at+w <= len(st.K); at += w {
 		size = max(size, math.Abs(inner(gy, st.K[at:at+n])+(d-last)))
 	}
-	if !(math.Abs(d) <= float64(limit*size)) {
+	if guard >= len(sys.Guards()) || !(math.Abs(d) <= float64(limit*size)) {
 		return
 	}
 	g := sys.Guards()[guard]

@@ -181,7 +181,7 @@ func newWalk(wk TangentWorker, run *record.Trajectory) *walk {
 func (w *walk) slopes(limit float64) error {
 	w.rated = true
 	w.sys.SetTangent(w.pd)
-	return roots(w.run, &w.rates, func(i, guard int) error {
+	return roots(w.sys, w.run, &w.rates, func(i, guard int) error {
 		st := &w.step
 		if _, err := w.read.Load(i, st); err != nil {
 			return err
@@ -360,7 +360,7 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 			past.LeapPush(st.T, st.Y0, w.td, w.yd, w.fd)
 		}
 	}
-	w.through(i, st, w.run.End(i), w.rates.at(i), w.ahead[i])
+	w.through(i, st, endOf(w.sys, w.run, i), w.rates.at(i), w.ahead[i])
 	if ok {
 		past.Keep(i, w.field, w.method, st, &solvers.StepTangent{T0: w.d.T1, H: w.d.H, Y0: w.d.Y1, Y1: w.yd})
 	}

@@ -209,3 +209,18 @@ func inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) [
 	}
 	return to
 }
+
+// Beside returns a tape that makes the outputs of several; nil ones make none.
+func Beside(first *tape.Tape, others ...*tape.Tape) *tape.Tape {
+	b := tape.NewBuilder(first.Name)
+	for _, t := range append([]*tape.Tape{first}, others...) {
+		if t == nil {
+			continue
+		}
+		values := Inline(b, t, func(in *tape.Input) tape.Value { return b.Input(in.Name, in.Shape, in.PerLane) })
+		for _, o := range t.Outputs {
+			b.Output(o.Name, values[o.Name])
+		}
+	}
+	return b.Needed()
+}

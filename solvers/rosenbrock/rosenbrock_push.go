@@ -130,7 +130,7 @@ func (r *rosenbrock) InterpolatePush(
 }
 
 // Remembers implements Remembering.
-func (r *rosenbrock) Remembers() bool { return false }
+func (r *rosenbrock) Remembers() bool { return r.info.DenseOrder >= r.info.Order-1 }
 
 // StageTangents implements Remembering.
 func (r *rosenbrock) StageTangents(solvers.TangentField, *solvers.Step, *solvers.StepTangent) []float64 {

@@ -220,3 +220,8 @@ func (r *rosenbrock) InterpolatePullPush(
 	}
 	r.SowDual(&g.Duals, s, d, theta, td, g.kd, w, tb)
 }
+
+// SecondSpace returns what the method has for second derivatives, and the number of rows of K.
+func (r *rosenbrock) SecondSpace() (of *stages.Space, g *stages.Duals, rows int) {
+	return &r.Space, &r.readySecond().Duals, 1 + r.stages
+}

@@ -71,14 +71,21 @@ func Poly(q []float64, theta float64) (beta, slope float64) {
 
 // SecondDerivative returns β″(θ) for the centred coefficients q.
 func SecondDerivative(q []float64, theta float64) float64 {
+	second, _ := derivatives(q, theta)
+	return second
+}
+
+// derivatives returns β″(θ) and β‴(θ).
+func derivatives(q []float64, theta float64) (second, third float64) {
 	x := math.FMA(2, theta, -1)
-	var v, d, half float64 // of the polynomial in x: value, derivative, half of the second
+	var v, d, half, sixth float64 // of the polynomial in x: value, derivative, parts of higher ones
 	for _, c := range slices.Backward(q) {
+		sixth = math.FMA(sixth, x, half)
 		half = math.FMA(half, x, d)
 		d = math.FMA(d, x, v)
 		v = math.FMA(v, x, c)
 	}
-	return float64(4 * math.FMA(float64(2*theta), half, d))
+	return float64(4 * math.FMA(float64(2*theta), half, d)), float64(24 * math.FMA(float64(2*theta), sixth, half))
 }
 
 // Complex writes y = y₀ + h Σ β_j(θ) k_j, over the rows of K of width w.
@@ -94,6 +101,23 @@ func (p *Dense) Complex(s *solvers.ComplexStep, theta complex128, y []complex128
 			sum = elem.CFMA(elem.CMul(v, theta), s.K[p.Rows[j]*w+i], sum)
 		}
 		y[i] = elem.CFMA(s.H, sum, s.Y0[i])
+	}
+}
+
+// ComplexSlope writes the slope of Complex by time, Σ β'_j(θ) k_j.
+func (p *Dense) ComplexSlope(s *solvers.ComplexStep, theta complex128, yd []complex128, w int) {
+	x := elem.CFMA(2, theta, -1)
+	clear(yd)
+	for j, beta := range p.Beta {
+		var v, d complex128
+		for _, c := range slices.Backward(beta) {
+			d = elem.CFMA(d, x, v)
+			v = elem.CFMA(v, x, complex(c, 0))
+		}
+		v = elem.CFMA(elem.CMul(2, theta), d, v)
+		for i := range yd {
+			yd[i] = elem.CFMA(v, s.K[p.Rows[j]*w+i], yd[i])
+		}
 	}
 }
 
@@ -129,17 +153,7 @@ func (r *Space) RecallPush(s *solvers.Step, d *solvers.StepTangent, theta float6
 func (r *Space) Sow(g *solvers.Seeds, rows int, s *solvers.Step, theta float64, w, tb []float64) {
 	n, l := r.N, r.L
 	r.Weigh(theta)
-	if g.K == nil {
-		v := func(n int) []float64 { return make([]float64, n*l) }
-		g.K, g.Y0, g.H, g.T = v(rows*n), v(n), v(1), v(1)
-	}
-	if !g.Sown {
-		g.Sown = true
-		clear(g.K)
-		clear(g.Y0)
-		clear(g.H)
-		clear(g.T)
-	}
+	begin(g, rows, n, l)
 	for j, i := range r.Theta.Row {
 		b := r.Theta.C[j]
 		seed := g.K[i*n*l : (i+1)*n*l]
@@ -161,6 +175,22 @@ func (r *Space) Sow(g *solvers.Seeds, rows int, s *solvers.Step, theta float64, 
 			g.H[j] = math.FMA(-theta, move, g.H[j])
 		}
 	}
+}
+
+// begin makes room in g for so many rows of K, and makes it zero unless something was sown.
+func begin(g *solvers.Seeds, rows, n, l int) {
+	if g.K == nil {
+		v := func(n int) []float64 { return make([]float64, n*l) }
+		g.K, g.Y0, g.H, g.T = v(rows*n), v(n), v(1), v(1)
+	}
+	if g.Sown {
+		return
+	}
+	g.Sown = true
+	clear(g.K)
+	clear(g.Y0)
+	clear(g.H)
+	clear(g.T)
 }
 
 // Reap returns g, or nil if nothing was sown. What is sown next begins anew.
@@ -202,6 +232,24 @@ func (g *Duals) Reap() *Duals {
 	return g
 }
 
+func (g *Duals) begin() {
+	if g.seeded {
+		return
+	}
+	g.seeded = true
+	for _, v := range []solvers.Dual{g.Seed, g.Y0, g.h, g.t0} {
+		v.Clear()
+	}
+}
+
+// turn returns how θ moves, where the step moves by d and the time by td.
+func (g *Duals) turn(s *solvers.Step, d *solvers.StepTangent, theta float64, td []float64) []float64 {
+	for m := range g.m {
+		g.m[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
+	}
+	return g.m
+}
+
 // SowDual is sow together with its tangent, where the step moves by d and the time by td; kd are the tangents of the
 // rows of K. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
 // Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
@@ -210,16 +258,8 @@ func (r *Space) SowDual(
 ) {
 	n, l := r.N, r.L
 	r.Weigh(theta)
-	if !g.seeded {
-		g.seeded = true
-		for _, v := range []solvers.Dual{g.Seed, g.Y0, g.h, g.t0} {
-			v.Clear()
-		}
-	}
-	thetad := g.m
-	for m := range thetad {
-		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
-	}
+	g.begin()
+	thetad := g.turn(s, d, theta, td)
 	for j, i := range r.Theta.Row {
 		b, slope := r.Theta.C[j], r.Drift.C[j]
 		seed := g.Seed.Rows(i, n, l)

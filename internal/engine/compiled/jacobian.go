@@ -14,6 +14,9 @@ import (
 // jacobian is the Jacobian of a model's rates: a tape beside the others, from which the same work is hoisted, and the
 // places of its entries. It is made when a problem first asks for it. Where the rates are split, it is that of the
 // implicit part, and both parts are among the tapes.
+//
+// A model that reads the past has columns for what it reads, behind that of time, and rows for the delays that move,
+// behind those of quadratures. Package lag makes of them what the rates do along the run.
 type jacobian struct {
 	Hoisted
 	places map[string]*matrices.Jacobian // by how its matrices are factored
@@ -37,14 +40,24 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 		}
 		what = "the implicit part of the rates"
 	}
+	if c.Delays != nil {
+		from = tapec.Beside(from, c.Delays)
+	}
 	var of, wrt []tapec.Placed
 	for _, o := range from.Outputs {
-		of = append(of, tapec.Placed{Name: o.Name, At: l.Part(tapec.MustName(o.Name)).Offset})
+		p := l.Part(tapec.MustName(o.Name))
+		at := p.Offset
+		if p.Vec == vec.Delays {
+			at += l.NY + l.NQ
+		}
+		of = append(of, tapec.Placed{Name: o.Name, At: at})
 	}
 	for _, in := range from.Inputs {
-		switch n := tapec.MustName(in.Name); { // what was read of the past does not move with the state
+		switch n := tapec.MustName(in.Name); {
 		case n.Role == tapec.State && l.Part(n).Offset < l.NY:
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.Part(n).Offset})
+		case n.Role == tapec.State: // what is read of the past, behind the time
+			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.Part(n).Offset + 1})
 		case n.Role == tapec.Time:
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.NY})
 		}

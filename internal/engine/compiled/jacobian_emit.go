@@ -45,7 +45,18 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, diag.CountOf(j.Tangent, "operation", "operations"))
 	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
 	time := block{"t", vec.Part{Vec: vec.T, Offset: l.NY, Len: 1}}
-	rates, states := blocksOf(l, vec.K), append(blocksOf(l, vec.Y), time)
+	rates, states := blocksOf(l, vec.K), blocksOf(l, vec.Y)
+	for i := range states { // what is read of the past stands behind the time
+		if states[i].Offset >= l.NY {
+			states[i].Offset++
+		}
+	}
+	for _, tau := range blocksOf(l, vec.Delays) { // and the delays that move behind the rates
+		tau.Offset += rows
+		rates = append(rates, tau)
+	}
+	states = append(states, time)
+	slices.SortStableFunc(states, func(x, y block) int { return x.Offset - y.Offset })
 	at := 0
 	for _, o := range j.Tape.Outputs {
 		n := j.Tape.Shape(o.Value).Size()

@@ -22,18 +22,29 @@ func fit(x *Worker, s *solvers.Step) curve {
 	n, w := size.N, size.N+size.Q
 	c := append(x.fitted[:0], make([]float64, p.Degree()*n)...)
 	x.fitted = c
-	first := s.K[p.Rows[0]*w:][:n] // Σ β_j is θ: what slopes have in common is added apart, and nothing cancels
+	first := s.K[p.Rows[0]*w:][:n] // what slopes have in common is added apart, and nothing cancels
+	sums := make([]float64, 16)[:p.Degree()]
 	for j, beta := range p.Beta {
 		row := s.K[p.Rows[j]*w:][:n]
 		for k, b := range beta {
+			sums[k] += b
 			by, to := float64(s.H*b), c[k*n:][:n]
 			for i, v := range row {
 				to[i] = math.FMA(by, v-first[i], to[i])
 			}
 		}
 	}
-	for i, v := range first {
-		c[i] = math.FMA(s.H, v, c[i])
+	for k, sum := range sums {
+		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
+			sum = round
+		}
+		if sum == 0 {
+			continue
+		}
+		by, to := float64(s.H*sum), c[k*n:][:n]
+		for i, v := range first {
+			to[i] = math.FMA(by, v, to[i])
+		}
 	}
 	return c
 }

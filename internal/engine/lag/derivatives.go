@@ -14,6 +14,7 @@ import (
 func (x *Worker) SetTangent(pd []float64) {
 	x.kept, x.sets = x.kept[:0], x.sets[:0]
 	clear(x.yd0)
+	clear(x.td0)
 	clear(x.dd)
 	x.w.SetTangent(pd)
 }
@@ -118,11 +119,6 @@ func stateTangent(x *Worker, step int, theta float64) {
 // Push implements solvers.TangentField.
 func (x *Worker) Push(t float64, y, td, yd, kd []float64) {
 	x.w.Push(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), kd)
-}
-
-// PushJacobian implements matrices.TangentJacobianField.
-func (x *Worker) PushJacobian(t float64, y, td, yd, jd []float64) {
-	x.w.PushJacobian(t, x.extend(t, y, x.y), td, x.push(t, td, yd, x.yd), jd)
 }
 
 // GuardPush implements solvers.TangentSystem.
@@ -257,20 +253,25 @@ func statePull(x *Worker, step int, theta float64) {
 			x.yb0[i] += v
 		}
 	case r.steps[step].H > 0:
-		for len(x.seeds) <= step {
-			x.seeds = append(x.seeds, nil)
-		}
-		s := &r.steps[step]
-		at := solvers.SeedsOf(x.method, s)
-		was := *at
-		if x.seeds[step] == nil {
-			x.seeds[step] = &solvers.Seeds{}
-		}
-		*at = *x.seeds[step]
-		x.method.InterpolatePull(x, s, theta, x.xb, x.sb)
-		*x.seeds[step] = *at
-		*at = was
+		seeded(x, step, func(s *solvers.Step) { x.method.InterpolatePull(x, s, theta, x.xb, x.sb) })
 	}
+}
+
+// seeded has sow add to the cotangents of the dense output of a step.
+func seeded(x *Worker, step int, sow func(s *solvers.Step)) {
+	for len(x.seeds) <= step {
+		x.seeds = append(x.seeds, nil)
+	}
+	s := &x.rec.steps[step]
+	at := solvers.SeedsOf(x.method, s)
+	was := *at
+	if x.seeds[step] == nil {
+		x.seeds[step] = &solvers.Seeds{}
+	}
+	*at = *x.seeds[step]
+	sow(s)
+	*x.seeds[step] = *at
+	*at = was
 }
 
 // Sow implements sens.PastPuller.
@@ -309,13 +310,6 @@ func (x *Worker) Initial(yb []float64) {
 // Pull implements solvers.CotangentField.
 func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	x.w.Pull(t, x.extend(t, y, x.y), kb, x.yb, tb)
-	x.pull(t, x.yb, tb)
-	copy(yb, x.yb[:x.n*x.l])
-}
-
-// PullJacobian implements matrices.CotangentJacobianField.
-func (x *Worker) PullJacobian(t float64, y, jb, yb, tb []float64) {
-	x.w.PullJacobian(t, x.extend(t, y, x.y), jb, x.yb, tb)
 	x.pull(t, x.yb, tb)
 	copy(yb, x.yb[:x.n*x.l])
 }

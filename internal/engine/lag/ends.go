@@ -70,6 +70,11 @@ func follows(x *Worker, step int) (first cause, does bool) {
 // ComesWithOthers reports whether in the last run anything came back of the past at one time with something else, which
 // may move otherwise.
 func (r *Record) ComesWithOthers() bool {
+	for k, c := range r.crossed {
+		if r.bendsAt(c) && (!c.free || r.ends.of(c.step) >= 0 || k > 0 && r.crossed[k-1].step == c.step) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(r.ends.list, func(x end) bool { return x.other || x.till-x.first > 1 })
 }
 

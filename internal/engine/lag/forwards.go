@@ -4,7 +4,6 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/matrices"
 )
 
 // forwards are what a Worker leaves to the model: all that reads no states. Nothing else of it may be promoted, since
@@ -75,9 +74,6 @@ func (f *forwards) Pulls(s *sens.Site) bool { return f.w.Pulls(s) }
 
 // ValuesPush implements sens.TangentObjectives.
 func (f *forwards) ValuesPush(functionals, fd, psid []float64) { f.w.ValuesPush(functionals, fd, psid) }
-
-// Jacobian implements matrices.JacobianField: what was read of the past does not move with the state.
-func (f *forwards) Jacobian() *matrices.Jacobian { return f.w.Jacobian() }
 
 // Prices implements hybrid.Priced.
 func (f *forwards) Prices() (rates, jacobian float64) { return f.w.Prices() }

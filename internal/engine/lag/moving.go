@@ -29,6 +29,7 @@ type crossed struct {
 	t          float64
 	step       int // that ends there
 	gap, delay int
+	free       bool // nothing else ends the step
 }
 
 func (w *walks) opens() { w.regions, w.crossed = w.regions[:0], w.crossed[:0] }
@@ -309,7 +310,7 @@ func root(f func(float64) float64, lo, hi float64) float64 {
 }
 
 // walked notes what the delays that move read in the step that was made last, and what they read behind it.
-func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
+func (x *Worker) walked(s *solvers.Step, free bool) (broke bool, err error) {
 	r := x.rec
 	if r.moving == 0 {
 		return false, nil
@@ -342,7 +343,7 @@ func (x *Worker) walked(s *solvers.Step) (broke bool, err error) {
 		if gap < 0 || by > 4*tol && !x.rec.guarded(i, gap) {
 			continue
 		}
-		r.crossed = append(r.crossed, crossed{s.T1, len(r.steps) - 1, gap, i})
+		r.crossed = append(r.crossed, crossed{s.T1, len(r.steps) - 1, gap, i, free})
 		if gap == x.reg[i] {
 			x.reg[i]--
 		} else {

@@ -163,7 +163,7 @@ func (m *linear) text() string {
 		times, times)
 }
 
-var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6"}
+var methods = []string{"tsit5", "dopri5", "dop853", "vern7", "radau9", "radau", "esdirk54", "gauss6", "rodas5p"}
 
 var linearObjectives = []string{"final", "half", "area", "late", "sum", "squares"}
 

@@ -69,6 +69,7 @@ type Record struct {
 	stops   stops
 	tau     []float64 // the delays of the run, NaN for those that move
 	walks
+	jacobian *jacobian
 }
 
 // NewRecord returns a record for runs of m; nil where m reads no past.
@@ -76,7 +77,7 @@ func NewRecord(m *model.Model) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
-	r := &Record{spans: m.Lags, list: placesOf(m)}
+	r := &Record{spans: m.Lags, list: placesOf(m), jacobian: &jacobian{}}
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}

@@ -27,8 +27,11 @@ func (x *Worker) Method(m solvers.Method) solvers.Method {
 
 // plain returns m without what repeats its steps.
 func plain(m solvers.Method) solvers.Method {
-	if r, ok := m.(*repeating); ok {
+	switch r := m.(type) {
+	case *repeating:
 		return r.Interpolant
+	case *twice:
+		return r.of
 	}
 	return m
 }
@@ -37,6 +40,7 @@ func plain(m solvers.Method) solvers.Method {
 func (m *repeating) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	x := m.x
 	x.own, x.self = nil, false
+	s.Again = false // the Jacobian has slopes of what is read
 	m.Interpolant.Step(f, s, reuse)
 	if !x.self || s.H == 0 {
 		return
@@ -88,11 +92,15 @@ func (m *repeating) Push(f solvers.TangentField, s *solvers.Step, d *solvers.Ste
 		m.Interpolant.Push(f, s, d)
 		return
 	}
+	var kept []float64
 	if x.step < len(x.kept) {
-		x.kept[x.step].kd = nil
+		kept, x.kept[x.step].kd = x.kept[x.step].kd, nil
 	}
 	m.Interpolant.Push(f, s, d)
 	if !x.self {
+		if kept != nil { // it was pushed before
+			x.kept[x.step].kd = kept
+		}
 		return
 	}
 	var old []float64

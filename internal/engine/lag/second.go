@@ -22,6 +22,10 @@ type Second struct {
 	db2, yb02      solvers.Dual
 	held2          []solvers.Dual // of discretes that were read, by the gap that set them and the start first
 	seeds2         []stages.SecondSeeds
+	mb2, slope2    solvers.Dual // of entries of the model, and of a slope
+	taub2, y2, yt2 solvers.Dual // of delays that move, and of what they are made of
+	tb2            solvers.Dual
+	split          twoSided // by what comes after delays that move
 	until2         map[int]solvers.Dual
 	parted         map[int][]parted // by steps, in the directions of the walk
 	twoSided
@@ -51,12 +55,17 @@ func Twice(w *system.SecondWorker, rec *Record, m solvers.Method) *Second {
 	x.yb2, x.ymb2, x.xb2, x.sb2 = dual(all), dual(all), dual(size.N), dual(1)
 	x.db2, x.yb02 = dual(size.D), dual(size.N)
 	x.twoSided.lanes = make([]bool, x.l)
+	x.split.lanes = make([]bool, x.l)
+	if rec.moving > 0 {
+		x.taub2, x.y2, x.yt2, x.tb2 = dual(rec.moving), dual(all), dual(all), dual(1)
+	}
 	return x
 }
 
 // Begins implements sens.PastPusher.
 func (x *Second) Begins(yd []float64) {
 	clear(x.parted)
+	clear(x.split.lanes)
 	x.Worker.Begins(yd)
 }
 
@@ -66,6 +75,9 @@ func (x *Second) LeapPush(float64, []float64, []float64, []float64, []float64) {
 // Keep implements sens.PastPusher.
 func (x *Second) Keep(i int, f solvers.TangentField, m solvers.Method, s *solvers.Step, d *solvers.StepTangent) {
 	x.Worker.Keep(i, f, m, s, d)
+	if x.rec.moving > 0 {
+		x.separate(i, s, d)
+	}
 	e := &x.rec.ends
 	at := e.of(i)
 	if at < 0 {
@@ -193,6 +205,9 @@ func minus(a, b []float64) []float64 {
 
 // TwoSided implements sens.PastPullPusher.
 func (x *Second) TwoSided(lane int) (t float64, is bool) {
+	if x.split.lanes[lane] {
+		return x.split.at, true
+	}
 	return x.twoSided.at, x.twoSided.lanes[lane]
 }
 
@@ -245,23 +260,77 @@ func (x *Second) some(a solvers.Dual, n int) solvers.Dual {
 // PullPush implements solvers.SecondField.
 func (x *Second) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	x.s.PullPush(t, x.extended(t, y), kb, x.yb2, tb)
-	x.pull2(t, x.yb2, tb)
+	x.pull2(t, y, x.yb2, tb)
 	yb.Copy(x.some(x.yb2, x.n))
 }
 
-// PullPushJacobian implements matrices.SecondJacobianField.
+// PullPushJacobian implements matrices.SecondJacobianField. Delays do not move.
 func (x *Second) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
-	x.s.PullPushJacobian(t, x.extended(t, y), jb, x.yb2, tb)
-	x.pull2(t, x.yb2, tb)
+	a, l := jac(x.Worker), x.l
+	if len(x.mb2.X) == 0 {
+		x.mb2, x.slope2 = solvers.NewDual(a.all, l), solvers.NewDual(x.n, l)
+	}
+	m, md, sd := x.entries.m, x.entries.md, x.entries.sd
+	ye := x.extended(t, y)
+	x.w.EvalJacobian(t.X[0], ye.X, m)
+	x.w.PushJacobian(t.X[0], ye.X, t.D, ye.D, md)
+	x.mb2.Clear()
+	for e, from := range a.own {
+		x.mb2.X[from] = jb.X[e]
+		copy(x.mb2.D[from*l:][:l], jb.D[e*l:])
+	}
+	times := solvers.NewDual(1, l)
+	for i, list := range a.lags {
+		if len(list) == 0 {
+			continue
+		}
+		step, theta, has := slopeOf(x.Worker, i, t.X[0])
+		if !has {
+			continue
+		}
+		kept := slopeTangent(x.Worker, i, step, theta, t.D)
+		x.slope2.Clear()
+		for _, g := range list {
+			v, k, f := jb.X[g.time], x.slope[g.state], m[g.from]
+			x.mb2.X[g.from] = math.FMA(v, k, x.mb2.X[g.from])
+			x.slope2.X[g.state] = math.FMA(v, f, x.slope2.X[g.state])
+			for c := range l {
+				vd := jb.D[g.time*l+c]
+				x.mb2.D[g.from*l+c] += math.FMA(vd, k, float64(v*sd[g.state*l+c]))
+				x.slope2.D[g.state*l+c] += math.FMA(vd, f, float64(v*md[g.from*l+c]))
+			}
+		}
+		x.sb2.Clear()
+		s := &x.rec.steps[step]
+		stages.RecallSlopeDual(x.method, s, &kept.d, theta, kept.kd, x.td, x.slope2, x.sb2, x.seedsOf(step))
+		times.Add(x.sb2)
+		at := x.rec.delays[i].at
+		takeAway(solvers.Dual{X: x.db2.X[at:][:1], D: x.db2.D[at*l:][:l]}, x.sb2)
+	}
+	x.s.PullPushJacobian(t, ye, x.mb2, x.yb2, tb)
+	x.pull2(t, y, x.yb2, tb)
+	tb.Add(times)
 	yb.Copy(x.some(x.yb2, x.n))
+}
+
+// seedsOf returns the cotangents of the dense output of a step.
+func (x *Second) seedsOf(step int) *stages.SecondSeeds {
+	for len(x.seeds2) <= step {
+		x.seeds2 = append(x.seeds2, stages.SecondSeeds{})
+	}
+	return &x.seeds2[step]
 }
 
 // GuardPullPush implements solvers.SecondSystem.
 func (x *Second) GuardPullPush(i int, t, y, w, yb, tb solvers.Dual) {
+	if c := x.crossing(i); c != nil {
+		x.guardPullPush(c, t, y, w, yb, tb)
+		return
+	}
 	ye := x.extended(t, y)
 	x.yb2.Clear()
 	x.s.GuardPullPush(i, t, ye, w, x.yb2, tb)
-	x.pull2(t, x.yb2, tb)
+	x.pull2(t, y, x.yb2, tb)
 	yb.Add(x.some(x.yb2, x.n))
 }
 
@@ -271,7 +340,7 @@ func (x *Second) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb,
 		ye, n := x.extended(t, ym), x.n
 		x.yb2.Clear() // the body overwrites its states
 		x.s.AffectPullPush(f, t, ye, dm, ypb, dpb, x.yb2, dmb, tb)
-		x.pull2(t, x.yb2, tb)
+		x.pull2(t, ym, x.yb2, tb)
 		ymb.Copy(x.some(x.yb2, n))
 	})
 }
@@ -285,16 +354,21 @@ func (x *Second) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, fb, ymb
 		x.yb2.Clear()
 		x.ymb2.Clear()
 		x.s.ObservePullPush(&p, &moved, fb, x.ymb2, dmb, x.yb2, dpb, tb)
-		x.pull2(t, x.yb2, tb)
-		x.pull2(t, x.ymb2, tb)
+		x.pull2(t, solvers.Dual{X: pt.Yp, D: dot.Yp}, x.yb2, tb)
+		x.pull2(t, solvers.Dual{X: pt.Ym, D: dot.Ym}, x.ymb2, tb)
 		ypb.Add(x.some(x.yb2, x.n))
 		ymb.Add(x.some(x.ymb2, x.n))
 	})
 }
 
-// pull2 is Worker.pull together with its tangent.
-func (x *Second) pull2(t, yb, tb solvers.Dual) {
+// pull2 is Worker.pull together with its tangent, in the state y.
+func (x *Second) pull2(t, y, yb, tb solvers.Dual) {
 	l, r := x.l, x.rec
+	moved := false
+	if r.moving > 0 { // others may have been evaluated meanwhile
+		x.extended(t, y)
+		x.taub2.Clear()
+	}
 	for i, from := range r.delays {
 		some := false
 		x.xb2.Clear()
@@ -318,6 +392,10 @@ func (x *Second) pull2(t, yb, tb solvers.Dual) {
 			continue
 		}
 		step, theta := x.locate(i, t.X[0])
+		if step == ofPresent {
+			x.some(yb, x.n).Add(x.xb2)
+			continue
+		}
 		if step < 0 {
 			x.yb02.Add(x.xb2)
 			continue
@@ -325,21 +403,21 @@ func (x *Second) pull2(t, yb, tb solvers.Dual) {
 		if r.steps[step].H == 0 {
 			continue
 		}
-		at := from.at * l
-		for j := range x.td {
-			x.td[j] = t.D[j] - x.dd[at+j]
+		at, dd, db := from.at*l, x.dd, x.db2
+		if from.moves {
+			dd, db, moved = x.taud, x.taub2, true
 		}
-		for len(x.seeds2) <= step {
-			x.seeds2 = append(x.seeds2, stages.SecondSeeds{})
+		for j := range x.td {
+			x.td[j] = t.D[j] - dd[at+j]
 		}
 		k := &x.kept[step]
 		x.sb2.Clear()
-		stages.RecallPullPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xb2, x.sb2, &x.seeds2[step])
+		stages.RecallPullPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xb2, x.sb2, x.seedsOf(step))
 		tb.Add(x.sb2)
-		x.db2.X[from.at] -= x.sb2.X[0]
-		for j, v := range x.sb2.D {
-			x.db2.D[at+j] -= v
-		}
+		takeAway(solvers.Dual{X: db.X[from.at:][:1], D: db.D[at:][:l]}, x.sb2)
+	}
+	if moved {
+		x.pullTaus(t, y, yb, tb)
 	}
 }
 
@@ -366,7 +444,7 @@ func (x *Second) SowSecond(i int, s *solvers.Step, m solvers.Method) bool {
 	}
 	copy(s.K, x.rec.steps[i].K)
 	s.Dense = true
-	stages.SowSecond(m, s, &x.seeds2[i])
+	stages.SowSecond(plain(m), s, &x.seeds2[i])
 	return true
 }
 

@@ -13,6 +13,9 @@ type window struct {
 	spare []solvers.Step // memory of steps that are forgotten
 }
 
+// Moves reports whether any delay moves along runs.
+func (r *Record) Moves() bool { return r.moving > 0 }
+
 // Forgets has r keep no more of runs to come than they still read. It does nothing where delays move: how far they
 // reach back is not known.
 func (r *Record) Forgets() { r.window.only = r.moving == 0 }

@@ -41,6 +41,7 @@ type reader struct {
 	last  []int  // the step that each delay read last
 	leapt []bool // delays that read behind a jump where others do not; nil for none
 	bends bool   // steps follow what comes back of the past
+	entries
 }
 
 // tangents are those that a sweep forwards keeps.
@@ -139,7 +140,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 		r.ends.list[at].other = true
 	}
 	met := len(r.crossed)
-	crossed, err := x.walked(s)
+	crossed, err := x.walked(s, e.Kind == solvers.EndFree)
 	if e.Kind == solvers.EndRoot && s.H > 0 { // a kink at least, of which no mark tells
 		r.parts(s.T1, false, 2, 2)
 		r.follow(s.T1, 2)
@@ -343,9 +344,6 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 
 // Eval implements solvers.Field.
 func (x *Worker) Eval(t float64, y, k []float64) { x.w.Eval(t, x.extend(t, y, x.y), k) }
-
-// EvalJacobian implements matrices.JacobianField.
-func (x *Worker) EvalJacobian(t float64, y, j []float64) { x.w.EvalJacobian(t, x.extend(t, y, x.y), j) }
 
 // Choose implements solvers.System.
 func (x *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {

@@ -94,9 +94,9 @@ func chooseForDelays(r *Run, l *diag.List) {
 		s.Mode, r.asked.Mode = sens.DefaultMode, sens.DefaultMode
 	}
 	switch s.Mode {
-	case sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward, "":
+	case sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward, sens.ModeComplex, "":
 	default:
-		no("mode = "+s.Mode, "write mode = adjoint, tangent or forward")
+		no("mode = "+s.Mode, "write mode = adjoint, tangent, forward or complex")
 	}
 	switch {
 	case m.Algebraic():
@@ -105,21 +105,20 @@ func chooseForDelays(r *Run, l *diag.List) {
 		no("max_over", "read the state at times, by sum_at, or at an event where its slope crosses zero")
 	case s.Control == settings.ControlOn:
 		no("sens.control", "leave it out")
-	case s.Check != nil:
-		no("sens.check", "compare with a run at tighter tolerances (solver.trust)")
+	case s.Check != nil && (r.reading.past.Moves() || r.model.System.Settles()):
+		no("sens.check with delays that move, or steady states,", "compare with a run at tighter tolerances "+
+			"(solver.trust)")
 	case s.Checkpoint.Kind != record.CheckpointAuto:
 		no("solver.checkpoint", "leave it out: the whole run is kept")
 	}
-	if len(model.MovingDelays(m.Lags)) > 0 {
-		if slices.ContainsFunc(m.Lags, (*model.Lag).ByStates) { // of which the Jacobian knows nothing
-			s.Stiff = nil
-			if spec, err := s.Spec(); err == nil && spec.Can.Has(solvers.NeedsJacobian) {
-				no("an implicit method where delays move with states", "leave the method out")
-			}
+	if slices.ContainsFunc(m.Lags, (*model.Lag).ByStates) {
+		s.Stiff = nil // steps that read themselves are made again, which is dear where each solves equations
+		if spec, err := s.Spec(); err == nil && linearlyImplicit(spec) {
+			no("a Rosenbrock method where delays move with states", "write method = radau9")
 		}
-		if s.Solver.Fixed > 0 {
-			no("fixed_step where delays move with time or states", "leave the steps to error control")
-		}
+	}
+	if len(model.MovingDelays(m.Lags)) > 0 && s.Solver.Fixed > 0 {
+		no("fixed_step where delays move with time or states", "leave the steps to error control")
 	}
 	if r.model.System.Settles() {
 		restsOfPast(r, no)
@@ -259,6 +258,17 @@ func outputsOf(r *Run, w *system.Worker) func(t float64, y, d, outputs []float64
 	return r.reading.last.Outputs
 }
 
+// Repeatable returns an error if runs of the model cannot be repeated in complex arithmetic, as what does.
+func Repeatable(r *Run, what string) error {
+	if r.reading.past == nil || !r.reading.past.Moves() && !r.model.System.Settles() {
+		return nil
+	}
+	var l diag.List
+	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go yet with delays that move with time "+
+		"or states, nor with steady states of models with delays; compare with a run at tighter tolerances", what)
+	return l.Err()
+}
+
 // PresentOnly returns an error if the model reads its past, which what cannot do.
 func (r *Run) PresentOnly(what string) error {
 	if r.reading.past == nil {
@@ -376,5 +386,13 @@ func kinksAtMoments(r *Run) bool {
 		return t != nil && slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
 			return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
 		})
+	})
+}
+
+// linearlyImplicit reports whether a method evaluates the Jacobian once a step, as part of what it computes.
+func linearlyImplicit(s *solvers.Spec) bool {
+	return slices.ContainsFunc(solvers.Members(s.New(solvers.Size{N: 1}, 0)), func(m solvers.Method) bool {
+		_, is := m.(interface{ LinearlyImplicit() })
+		return is
 	})
 }

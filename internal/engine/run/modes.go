@@ -120,7 +120,7 @@ func (r *Run) complexStep() (*sens.ComplexStep, error) {
 
 // complexWorkers returns what makes workers that repeat the run in complex arithmetic.
 func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
-	if err := r.PresentOnly("a run in complex arithmetic"); err != nil {
+	if err := Repeatable(r, "a run in complex arithmetic"); err != nil {
 		return nil, err
 	}
 	k, err := r.problem.Kit(1, compiled.Values, false)
@@ -130,6 +130,14 @@ func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
 	return func() sens.ComplexWorker {
 		real := r.problem.Worker(k)
 		c := r.problem.ComplexWorker()
+		if r.reading.past != nil {
+			m := r.method(0)
+			x := lag.Of(real, r.reading.past, m)
+			z := lag.InComplex(c, x, m.(solvers.ComplexMethod))
+			return sens.ComplexWorker{
+				System: z, Objectives: z, Method: m, Params: r.problem.ActiveValues(), RealSystem: x, RealObjectives: x,
+			}
+		}
 		return sens.ComplexWorker{
 			System: c, Objectives: c, Method: r.method(0), Params: r.problem.ActiveValues(),
 			RealSystem: real, RealObjectives: real,

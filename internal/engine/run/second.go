@@ -15,7 +15,6 @@ import (
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
@@ -56,9 +55,14 @@ func (r *Runner) wantSecond(l *diag.List) {
 		return
 	}
 	lags := r.model.Checked.Lags
-	if len(model.MovingDelays(lags)) > 0 || r.reading.past != nil && r.model.System.Settles() {
-		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with delays that move with "+
-			"time or states, nor with steady states of models with delays; ask for first ones")
+	if r.reading.past != nil && r.model.System.Settles() {
+		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with steady states of "+
+			"models with delays; ask for first ones")
+		return
+	}
+	if r.reading.past != nil && r.reading.past.Moves() && linearlyImplicit(r.spec) {
+		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with a Rosenbrock method "+
+			"and delays that move; write method = radau9")
 		return
 	}
 	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
@@ -386,7 +390,7 @@ func (r *Runner) second(ctx context.Context, count, sharing int) (*twice, error)
 		w := r.problem.SecondWorker(k)
 		if r.reading.past != nil {
 			x := lag.Twice(w, r.reading.past, r.Run.method(lanes))
-			return sens.SecondWorker{System: x, Objectives: x, Method: r.Run.method(lanes)}
+			return sens.SecondWorker{System: x, Objectives: x, Method: x.Method(r.Run.method(lanes))}
 		}
 		return sens.SecondWorker{System: w, Objectives: w, Method: r.Run.method(lanes)}
 	}}

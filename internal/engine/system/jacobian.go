@@ -118,3 +118,8 @@ func DelaysPush(w *Worker, t float64, y, td, yd, x []float64) {
 func DelaysPull(w *Worker, t float64, y, x, yb, tb []float64) {
 	w.pullPart(w.Transposes.Get(tapec.PartDelays), vec.Delays, t, y, x, yb, tb)
 }
+
+// DelaysPullPush writes cotangents with their tangents; see Delays.
+func DelaysPullPush(w *SecondWorker, t, y, x, yb, tb solvers.Dual) {
+	w.pullPush(w.second.Get(tapec.PartDelays), vec.Delays, t, y, x, yb, tb)
+}

@@ -92,7 +92,7 @@ func verify(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*r
 	if err != nil {
 		return nil, err
 	}
-	if err := r.PresentOnly("verify"); err != nil {
+	if err := run.Repeatable(r.Run, "verify"); err != nil {
 		return nil, err
 	}
 	var l diag.List
