@@ -112,8 +112,12 @@ func strays(s *Solver) bool {
 	if s.algebra.side == 0 {
 		return false
 	}
-	d, ok := s.choice.members[s.member].(drifts)
-	return ok && d.Ended()*s.algebra.side < 0
+	c, ok := s.choice.members[s.member].(closes)
+	if !ok {
+		return false
+	}
+	_, side := c.Closed()
+	return side*s.algebra.side < 0
 }
 
 // rejoin rejects a trial step that left the branch.
@@ -170,11 +174,10 @@ func (f *slopes) Eval(t float64, y, k []float64) {
 // driftMost is how many tolerable errors an unknown may be off before a step is made consistent.
 const driftMost = 100
 
-// drifts is a method that makes the ends of steps consistent, and tells how far it moved the last one and on which side
+// closes is a method that makes the ends of steps consistent, and tells how far it moved the last one and on which side
 // that is, as matrices.Consistency.Side has it.
-type drifts interface {
-	Drifted() []float64
-	Ended() int
+type closes interface {
+	Closed() (moved []float64, side int)
 }
 
 // drift notes how far the algebraic unknowns at the end of the trial step were from what their equations say.
@@ -182,11 +185,12 @@ func (s *Solver) drift(tr *solvers.Step) {
 	if s.algebra.solves == nil {
 		return
 	}
-	d, ok := s.choice.members[s.member].(drifts)
+	c, ok := s.choice.members[s.member].(closes)
 	if !ok {
 		return
 	}
-	for i, moved := range d.Drifted() {
+	moved, _ := c.Closed()
+	for i, moved := range moved {
 		off := math.Abs(moved) / s.tol.Scale(i, tr.Y0[i], tr.Y1[i])
 		if !(off > s.stats.Drift) {
 			continue

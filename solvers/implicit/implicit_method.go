@@ -302,17 +302,14 @@ func (r *implicitRungeKutta) rests(f solvers.Field, s *solvers.Step) bool {
 	return s.H == 0 && r.Prepare(f) == nil && r.ends != nil
 }
 
-// Drifted implements drifts. The weights of a method that is not stiffly accurate combine values of the unknowns at the
+// Closed implements closes. The weights of a method that is not stiffly accurate combine values of the unknowns at the
 // stages without regard to the equations. Nothing reads what comes of it, and tolerances do not bound it.
-func (r *implicitRungeKutta) Drifted() []float64 {
-	if !r.closes {
-		return nil
+func (r *implicitRungeKutta) Closed() (moved []float64, side int) {
+	if moved, side = r.ends.Closed(); !r.closes {
+		moved = nil
 	}
-	return r.ends.Drifted()
+	return moved, side
 }
-
-// Ended implements drifts.
-func (r *implicitRungeKutta) Ended() int { return r.ends.Ended() }
 
 // Step fills K, Y1 and DQ.
 func (r *implicitRungeKutta) Step(f solvers.Field, s *solvers.Step, reuse bool) {

@@ -432,11 +432,8 @@ func (r *rosenbrock) rests(f solvers.Field, s *solvers.Step) bool {
 	return s.H == 0 && r.Prepare(f) == nil && r.ends != nil
 }
 
-// Drifted implements drifts.
-func (r *rosenbrock) Drifted() []float64 { return r.ends.Drifted() }
-
-// Ended implements drifts.
-func (r *rosenbrock) Ended() int { return r.ends.Ended() }
+// Closed implements closes.
+func (r *rosenbrock) Closed() (moved []float64, side int) { return r.ends.Closed() }
 
 // couple adds Σ c_j M κ_j to row[w·l].
 func (r *rosenbrock) couple(row []float64, c *stages.Form, rows []float64, l int) {

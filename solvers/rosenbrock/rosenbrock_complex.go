@@ -22,7 +22,7 @@ type rosenbrockComplex struct {
 	sum    []complex128          // [w] of rows of K that M multiplies
 }
 
-func (r *rosenbrock) readyComplex(jac *matrices.Jacobian) (*rosenbrockComplex, error) {
+func readyComplex(r *rosenbrock, jac *matrices.Jacobian) (*rosenbrockComplex, error) {
 	if r.z != nil && r.z.jac == jac {
 		return r.z, nil
 	}
@@ -53,7 +53,7 @@ func (r *rosenbrock) StepComplex(f solvers.ComplexField, s *solvers.ComplexStep)
 	s.Dense = false
 	f.Eval(s.T, s.Y0, s.K[:w])
 	g := f.(matrices.ComplexJacobianField)
-	z, err := r.readyComplex(g.Jacobian())
+	z, err := readyComplex(r, g.Jacobian())
 	if err == nil && z.ends != nil && real(s.H) == 0 {
 		stages.RestComplex(z.plan.Mass, s, r.N, r.W)
 		z.ends.SolveComplex(g, s.T1, s.Y1, nil)

@@ -56,20 +56,13 @@ func (a *Ends) Settle(f solvers.Field, s *solvers.Step) error {
 	return nil
 }
 
-// Drifted returns how far the end of the last step was moved to be consistent; nil without algebraic equations.
-func (a *Ends) Drifted() []float64 {
+// Closed returns how far the end of the last step was moved to be consistent, and its side, as Consistency.Side has it;
+// nil and 0 without algebraic equations.
+func (a *Ends) Closed() (moved []float64, side int) {
 	if a == nil {
-		return nil
+		return nil, 0
 	}
-	return a.moved
-}
-
-// Ended returns the side, as Consistency.Side has it, of the end of the last step; 0 without algebraic equations.
-func (a *Ends) Ended() int {
-	if a == nil {
-		return 0
-	}
-	return a.side
+	return a.moved, a.side
 }
 
 // Rest makes a step of length zero, whose matrix is singular where there are algebraic equations. The stages then make
