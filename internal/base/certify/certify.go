@@ -96,7 +96,7 @@ func (p *Problem) Minimum() Certificate {
 			continue
 		}
 		if !(c.Stationarity > p.Enough) || step == nil || p.Near == nil || len(p.cuts) >= most {
-			return p.farther(c)
+			return p.level(p.farther(c))
 		}
 		const little = 1e-4 // of sizes
 		met, real := p.probe(step, math.Min(little, radius), true)
@@ -107,7 +107,7 @@ func (p *Problem) Minimum() Certificate {
 		if p.only = 0; met && p.curves != nil {
 			p.only = radius
 		} else if !met {
-			return p.farther(c)
+			return p.level(p.farther(c))
 		}
 	}
 }
@@ -254,6 +254,50 @@ func (p *Problem) farther(c Certificate) Certificate {
 	}
 	if fell := p.At.Value - at.Value; fell > gain && fell > 2*p.Noise {
 		c.Stationarity, c.Step, c.Programs, c.Real = fell/p.Size, d, p.solved, true
+	}
+	return c
+}
+
+// level looks along the variables that change nothing to second order, together and in several directions: at such a
+// point there may be a saddle of higher order. It returns the certificate with the gain of the first run that leads down.
+func (p *Problem) level(c Certificate) Certificate {
+	enough := float64(p.Enough * p.Size)
+	if c.Stationarity > p.Enough || p.curves == nil || p.Near == nil || len(p.X) > manyVariables {
+		return c
+	}
+	n := len(p.X)
+	var flat []int
+	for i, g := range p.At.Gradient {
+		most := math.Abs(float64(g * p.Sizes[i]))
+		for j, h := range p.curves[i*n : (i+1)*n] {
+			most += math.Abs(float64(float64(h*p.Sizes[i]) * p.Sizes[j]))
+		}
+		if most <= enough && p.Lo[i] < p.Hi[i] {
+			flat = append(flat, i)
+		}
+	}
+	if len(flat) == 0 {
+		return c
+	}
+	const directions = 6 // all up, all down, and by the digits of their numbers
+	for _, radius := range []float64{1, 30, 1000} {
+		for k := range directions {
+			d := make([]float64, n)
+			for m, i := range flat {
+				d[i] = float64(radius * p.Sizes[i])
+				if k == 1 || k > 1 && ((m+1)>>((k-2)/2)&1 == 0) == (k%2 == 0) {
+					d[i] = -d[i]
+				}
+			}
+			at, _ := p.nearby(d, radius)
+			if at == nil || p.Violation(&at.Constraints) > math.Max(p.Feasibility(), 1e-9) {
+				continue
+			}
+			if fell := p.At.Value - at.Value; fell > enough && fell > 2*p.Noise {
+				c.Stationarity, c.Step, c.Real = fell/p.Size, d, true
+				return c
+			}
+		}
 	}
 	return c
 }

@@ -97,3 +97,46 @@ func TestFlat(t *testing.T) {
 		}
 	}
 }
+
+// TestLevel asks for certificates where first and second derivatives vanish: at saddles of higher order, and at minima.
+func TestLevel(t *testing.T) {
+	for name, c := range map[string]struct {
+		n       int
+		f       func(x []float64) float64
+		minimum bool
+	}{
+		"abc":          {3, func(x []float64) float64 { return (x[0]*x[1]*x[2] - 4) * (x[0]*x[1]*x[2] - 4) }, false},
+		"cube":         {1, func(x []float64) float64 { return x[0] * x[0] * x[0] }, false},
+		"saddle":       {2, func(x []float64) float64 { return x[0]*x[0] - 0.3*math.Pow(x[1], 4) }, false},
+		"product":      {2, func(x []float64) float64 { return -math.Pow(x[0]*x[1], 3) }, false},
+		"fourth power": {2, func(x []float64) float64 { return math.Pow(x[0], 4) + math.Pow(x[1], 6) }, true},
+		"constant":     {2, func(x []float64) float64 { return 3 }, true},
+	} {
+		x, inf := make([]float64, c.n), make([]float64, c.n)
+		for i := range inf {
+			inf[i] = math.Inf(1)
+		}
+		low, sizes, h := scaled(inf, -1), make([]float64, c.n), make([]float64, c.n*c.n)
+		for i := range sizes {
+			sizes[i] = 0.1
+		}
+		if name == "saddle" {
+			h[0] = 2
+		}
+		p := &Problem{
+			X: x, Sizes: sizes, Lo: low, Hi: inf, At: &Point{Value: c.f(x), Gradient: make([]float64, c.n)}, Hessian: h,
+			Size: 1, Enough: 1e-6, Smooth: true, Near: func(x []float64) (*Point, error) {
+				g := make([]float64, c.n) // by differences
+				for i := range g {
+					to := append([]float64(nil), x...)
+					to[i] += 1e-5
+					g[i] = (c.f(to) - c.f(x)) / 1e-5
+				}
+				return &Point{Value: c.f(x), Gradient: g}, nil
+			},
+		}
+		if got := p.Minimum(); got.Stationarity <= p.Enough != c.minimum {
+			t.Errorf("%s: stationarity %g", name, got.Stationarity)
+		}
+	}
+}
