@@ -33,7 +33,7 @@ func main() {
 // quick are packages, and what others of Go there is to them, in which calls are worth expanding. Elsewhere that would
 // make the file a quarter larger.
 var quick = []string{
-	"math", "math/bits", "runtime", "internal/runtime/...", "strconv", "internal/strconv",
+	"math", "math/bits", "strconv", "internal/strconv",
 	"odes.dev/odes/vm/...", "odes.dev/odes/solvers", "odes.dev/odes/internal/base/elem",
 	"odes.dev/odes/internal/base/simd", "odes.dev/odes/internal/base/bernstein",
 	"odes.dev/odes/internal/base/sizes",
