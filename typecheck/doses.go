@@ -126,7 +126,10 @@ func doseColumns(c *checker, t *doseTable) bool {
 		if name == records.Period || name == records.Length {
 			ok = doseTimes(c, t, name, t.from.Columns[k]) && ok
 		}
-		doseClock(c, t, name, t.from.Columns[k])
+		if t.from.times != nil && t.Unclocked(name) {
+			c.list.Warnf(CodeUnit, t.item.Table.Span, regimen.OtherClock, t.from.Columns[k], t.from.Name,
+				bracketed(c.model.Time.Type.Unit), bracketed(t.from.timeUnit))
+		}
 	}
 	if t.Records.Columns[records.Amount] == nil && ok {
 		c.errorf(CodeData, t.item.Table.Span, "table %q has no column AMT, so it has no doses; if the amounts have "+
@@ -159,26 +162,8 @@ func doseTimes(c *checker, t *doseTable, name, column string) bool {
 			bracketed(u), bracketed(to))
 		return c.unitMode == "off" || c.unitMode == "warn"
 	}
-	factor := units.Factor(u, to)
-	list := slices.Clone(t.Records.Columns[name])
-	for i := range list {
-		list[i] = float64(list[i] * factor)
-	}
-	t.Records.Columns[name], t.Units[name] = list, to
+	t.Convert(name, to)
 	return true
-}
-
-// doseClock warns of a column without a unit that counts in the time of the model, beside times in another unit: whoever
-// wrote the table may mean its clock.
-func doseClock(c *checker, t *doseTable, name, column string) {
-	timed := name == records.Period || name == records.Length || name == records.Rate
-	counts := slices.ContainsFunc(t.Records.Columns[name], func(x float64) bool { return x > 0 })
-	if !timed || !counts || t.from.times == nil || t.Units[name].Known() {
-		return
-	}
-	c.list.Warnf(CodeUnit, t.item.Table.Span, "column %q of %q has no unit and counts with %s, the time of the model, but "+
-		"`time` of the table is in %s: give the column a unit", column, t.from.Name, bracketed(c.model.Time.Type.Unit),
-		bracketed(t.from.timeUnit))
 }
 
 // doseLines reads the states that take doses, and what is said of these.

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/units"
 )
 
 // Times are what a table with other times than its own is made of (Env.Times).
@@ -174,4 +175,26 @@ func Reading(f *ast.File, table string) (subjects, kinds []string) {
 		}
 	}
 	return subjects, kinds
+}
+
+// OtherClock is the warning about a column that is Unclocked: its name, that of the table, the units of the model's
+// time and of the table's.
+const OtherClock = "column %q of %q has no unit and counts with %s, the time of the model, but `time` of the table " +
+	"is in %s: give the column a unit"
+
+// Unclocked reports whether a column of records that counts in time has numbers and no unit.
+func (t *Table) Unclocked(name string) bool {
+	timed := name == records.Period || name == records.Length || name == records.Rate
+	numbers := slices.ContainsFunc(t.Records.Columns[name], func(x float64) bool { return x > 0 })
+	return timed && numbers && !t.Units[name].Known()
+}
+
+// Convert converts a column of records to another unit of the same dimension.
+func (t *Table) Convert(name string, to units.Unit) {
+	factor := units.Factor(t.Units[name], to)
+	list := slices.Clone(t.Records.Columns[name])
+	for i := range list {
+		list[i] = float64(list[i] * factor)
+	}
+	t.Records.Columns[name], t.Units[name] = list, to
 }

@@ -258,8 +258,9 @@ func (p *Problem) farther(c Certificate) Certificate {
 	return c
 }
 
-// level looks along the variables that change nothing to second order, together and in several directions: at such a
-// point there may be a saddle of higher order. It returns the certificate with the gain of the first run that leads down.
+// level looks along the variables that change nothing to second order, constraints neither, together and in several
+// directions: at such a point there may be a saddle of higher order. It returns the certificate with the gain of the
+// first run that leads down.
 func (p *Problem) level(c Certificate) Certificate {
 	enough := float64(p.Enough * p.Size)
 	if c.Stationarity > p.Enough || p.curves == nil || p.Near == nil || len(p.X) > manyVariables {
@@ -271,6 +272,11 @@ func (p *Problem) level(c Certificate) Certificate {
 		most := math.Abs(float64(g * p.Sizes[i]))
 		for j, h := range p.curves[i*n : (i+1)*n] {
 			most += math.Abs(float64(float64(h*p.Sizes[i]) * p.Sizes[j]))
+		}
+		for k := range p.At.Constraints.C {
+			if p.At.Constraints.J[k*n+i] != 0 {
+				most = math.Inf(1)
+			}
 		}
 		if most <= enough && p.Lo[i] < p.Hi[i] {
 			flat = append(flat, i)
