@@ -47,8 +47,8 @@ type Options struct {
 	// is. EventTimes asks for the derivatives of the times of these as well.
 	Events     int
 	EventTimes bool
-	// EventLog allows the result not to list the events where it is asked for all of them, with derivatives of their
-	// times, and there are thousands. EachEvent then reads them, from a file.
+	// EventLog lets a result with thousands of events, all of them asked for with derivatives of their times, keep
+	// these in a file. Events is then nil, and EachEvent reads them.
 	EventLog bool
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)

@@ -115,8 +115,8 @@ func (g *ErrorControl) reach() {
 	}
 }
 
-// Reached returns how far objectives would move by parameters that are zero if the states that they read at the end
-// moved as far there as they have done in the course of the run. Without directions it returns nil.
+// Reached bounds the effect on each objective of parameters whose value is zero, by the largest excursions that the
+// states made during the run. Without directions it returns nil.
 func (g *ErrorControl) Reached(functionals []float64) []float64 {
 	if len(g.walks) == 0 {
 		return nil

@@ -73,8 +73,8 @@ type System interface {
 	Start(t0 float64, y, d []float64)
 	// Enter makes d[D] and m[M] current for Eval, Guards and Choose, and redoes the work hoisted on them.
 	Enter(d, m []float64)
-	// Choose writes the modes m[M] that hold at (t, y) with the current discretes. Those for which kept[M] is set are
-	// to stay as they are, for all that depends on them as well; nil if there are none.
+	// Choose writes the modes m[M] that hold at (t, y) with the current discretes. Mode i keeps its value where kept[i]
+	// is set, also inside conditions that read it. kept may be nil.
 	Choose(t float64, y []float64, kept []bool, m []float64)
 
 	Guards() []Guard
@@ -113,9 +113,9 @@ type Cause struct {
 // can come apart, except two at fixed times.
 type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
-	// OneSided reports whether several of the conditions and levels that the guards are made of change at j, and what
-	// they decide there changes otherwise when what derivatives are taken by moves to one side than when it moves to
-	// the other. It says which two, for messages. The caller must enter the segment anew afterwards.
+	// OneSided reports whether several conditions or levels of guards change at j, and the derivative from the left
+	// differs from that from the right. It names two of them, for messages. The caller must enter the segment anew
+	// afterwards.
 	OneSided(j *Junction) (which [2]string, some bool)
 }
 

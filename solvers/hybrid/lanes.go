@@ -139,8 +139,8 @@ func (l *Lanes) Stepper(member int) lanes.Stepper { return l.members[member].ste
 // LaneSource gives lanes their runs.
 type LaneSource interface {
 	// Next prepares the system of a lane for another run, and returns the sink of that; nil where there are no more.
-	// The step of the run that comes first is in block Present()+1. Steps of blocks go to the sink only if there are
-	// quadratures, which they have, or largest values are wanted, or if it is a LaneReader that wants them.
+	// The first step of the run is in block Present()+1. The sink receives the steps of a block only if the run has
+	// quadratures or largest values, or if the sink is a LaneReader that asks for them.
 	Next(lane int) solvers.Sink
 	// Done tells that the run of a lane has ended. If it has an error, it is to be made by Solver.Solve, and nothing
 	// that its sink has seen counts.

@@ -333,9 +333,9 @@ func (s *Solver) begin() error {
 	return nil
 }
 
-// unopened gives windows that open or close at the start the modes of before it, so that what happens there changes
-// them as it does at any other time, and derivatives by their bounds have two limits. Where start and bound are fixed
-// there are no such derivatives.
+// unopened sets the modes of windows that open or close at the start to their values just before it. So the change at
+// the start is an ordinary change of mode, and derivatives by the bounds of windows have two sides. Where start and
+// bound are fixed there are no such derivatives.
 func (s *Solver) unopened() {
 	until, some := s.t+s.eventTol(s.t, 0), false
 	for _, opens := range [2]bool{false, true} { // what does both is shut

@@ -248,8 +248,8 @@ func (s *ties) besideStart(stopped bool) {
 	}
 }
 
-// besideLast warns of periodic events of the group whose times can come to lie behind the last one that they may have,
-// where they do not happen, if that changes something.
+// besideLast warns where a periodic event of the group coincides with its own last time: a small change of a parameter
+// can push it past that, and then it no longer fires. It does not warn if nothing changes by that.
 func (s *ties) besideLast(stopped bool) {
 	if len(s.fired) == 0 {
 		return

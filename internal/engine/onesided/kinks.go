@@ -26,9 +26,9 @@ type Kinks struct {
 	around   compiled.Beside[float64] // what is looked at beside marks
 	happened map[[2]int]bool          // events, by elements, that happen in the run
 	known    bool                     // happened is complete
-	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
-	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
-	// operation depends on params and discretes alone.
+	// beside holds params and discretes perturbed to either side along the variables of the derivatives, at the present
+	// mark and before it. Discretes that do not depend on these keep their values. It is empty where no operation
+	// depends on params and discretes alone.
 	beside  [turns]struct{ p, d, left [2][]float64 }
 	counted int  // how many times and states have moved before those of the present mark
 	left    bool // what is looked at lies before the mark
@@ -548,7 +548,7 @@ func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 	return found
 }
 
-// snap returns states of which those are 0 that are so but for what rounding makes of what they have been.
+// snap returns y with those entries set to 0 that are smaller than the rounding errors of their largest past values.
 func (k *Kinks) snap(y []float64) []float64 {
 	cloned := false
 	for i, x := range y {

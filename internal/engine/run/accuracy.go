@@ -239,8 +239,8 @@ func (r *Runner) valuesOf(v result.Variable) []float64 {
 	return r.trajectory.Initial()[r.model.System.State(v.Name).Offset:][:v.Size()]
 }
 
-// room is the memory of a recorded run from which it is given up before another run is recorded, and recycled that from
-// which its steps are recorded where others were: runs that fit the caches side by side need not share.
+// A recorded run of more than room bytes is freed before the next one is made. One of more than recycled bytes is
+// recorded in the memory of the run before: smaller runs fit the caches side by side, and need not share.
 const room, recycled = 16 << 20, 4 << 20
 
 // drawFrom lets the runs of r and its parts be recorded in memory of s.

@@ -13,8 +13,8 @@ const (
 	LooseDerivative, lostDerivative = 1e-3, 0.1
 )
 
-// Where most of an objective's derivatives are loose, if they are so many, the error of any other may be so many times
-// as large as it seems. Where its value is lost, fewer tell that.
+// If an objective has at least manyDerivatives and most of them are loose, the two runs may agree on the rest by chance:
+// the errors of these are multiplied by byChance. If its value is lost, someDerivatives are enough.
 const manyDerivatives, someDerivatives, byChance = 8, 3, 30
 
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
@@ -223,8 +223,8 @@ type Seconds struct {
 	turns              []bool // Grade notes what is another one on some side
 }
 
-// Grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
-// element k, whether a derivative by one of them is that of one side, and whether one that is zero may be.
+// Grade fills in errors and grades, and returns the worst grade. of(k) returns the scale of element k, which is the
+// product of the sizes of its variables, whether it is known to be one-sided, and whether it may be although it is zero.
 func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent bool)) result.Trust {
 	most := 0.0
 	for k, d := range x.Row {
