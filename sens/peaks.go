@@ -756,8 +756,8 @@ func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
 	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v, st.Y0)
 }
 
-// brink records v, the value of expression j just after an event or another change, as a candidate for its maximum if it
-// equals the running maximum of no more than soon before.
+// brink records v, the value of expression j just after an event or another change, as a candidate for its maximum if
+// it equals the running maximum of no more than soon before.
 func (c *peakFinder) brink(j int, here place, t, soon, v float64, y []float64) {
 	top := &c.tops[j]
 	if t-top.T > soon || len(top.brinks) == mostTies {

@@ -13,8 +13,8 @@ const (
 	LooseDerivative, lostDerivative = 1e-3, 0.1
 )
 
-// If an objective has at least manyDerivatives and most of them are loose, the two runs may agree on the rest by chance:
-// the errors of these are multiplied by byChance. If its value is lost, someDerivatives are enough.
+// If an objective has at least manyDerivatives and most of them are loose, the two runs may agree on the rest by
+// chance: the errors of these are multiplied by byChance. If its value is lost, someDerivatives are enough.
 const manyDerivatives, someDerivatives, byChance = 8, 3, 30
 
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
@@ -224,7 +224,7 @@ type Seconds struct {
 }
 
 // Grade fills in errors and grades, and returns the worst grade. of(k) returns the scale of element k, which is the
-// product of the sizes of its variables, whether it is known to be one-sided, and whether it may be although it is zero.
+// product of the sizes of its variables, whether it is known to be one-sided, and whether it may be although it is 0.
 func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent bool)) result.Trust {
 	most := 0.0
 	for k, d := range x.Row {
