@@ -35,6 +35,9 @@ func (d *dataset) space(c *cursor) {
 	} else if c.byte() == 2 { // nothing at all
 		return
 	}
+	if d.sized {
+		fail("a dataset has two shapes")
+	}
 	d.sized, d.total = true, 1
 	for range rank {
 		n := int(min(c.length(), MaxNumbers+1))
