@@ -37,9 +37,10 @@ func (a *algebra) ready(sys solvers.System, z solvers.Size) error {
 const consistencyRounds = 8
 
 // consist solves the algebraic equations at the present, after the start or a change of states, discretes or modes. The
-// modes that read unknowns are chosen by the solution; held are those that are to stay. The solution is sought from the
+// modes that read unknowns are chosen by the solution; held are those that are to stay. Behind a body the unknowns stay
+// on their branch. The solution is sought from the
 // state before, with the modes that are chosen in the end, so that a Reader finds the same.
-func (s *Solver) consist(held []bool) error {
+func (s *Solver) consist(held []bool, body bool) error {
 	a := &s.algebra
 	if a.solves == nil {
 		return nil
@@ -57,7 +58,9 @@ func (s *Solver) consist(held []bool) error {
 			}
 			return err
 		}
-		a.side = a.solves.Side()
+		if a.side = a.solves.Side(); body {
+			keepBranch(s)
+		}
 		if round == consistencyRounds || len(s.m) == 0 {
 			return nil
 		}
@@ -70,21 +73,21 @@ func (s *Solver) consist(held []bool) error {
 	}
 }
 
-// keepBranch has the unknowns stay on their branch behind a body, at whose end consist solved for them.
+// keepBranch has the unknowns, for which consist solved, stay on the branch that they were on before a body.
 func keepBranch(s *Solver) {
 	a := &s.algebra
-	if !slices.Equal(s.mm, s.m) {
-		return
-	}
 	between := make([]float64, len(s.d))
 	same := a.solves.Stay(a.field, s.t, s.y, matrices.Jump{
 		From: s.ym, To: a.before, Enter: func(part float64) {
-			matrices.Between(between, s.dm, s.d, part)
-			s.sys.Enter(between, s.m)
+			if matrices.Between(between, s.dm, s.d, part); part == 0 {
+				s.sys.Enter(between, s.mm)
+			} else {
+				s.sys.Enter(between, s.m)
+			}
 		},
 	})
 	s.sys.Enter(s.d, s.m)
-	if !same {
+	if !same && slices.Equal(s.mm, s.m) {
 		s.warn(solvers.Warning{Kind: solvers.Branch, T: s.t, Name: s.lastEvent(), Instant: -1})
 	}
 	if a.solves.Factor(a.field, s.t, s.y) == nil {

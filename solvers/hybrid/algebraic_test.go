@@ -433,6 +433,11 @@ objective J = final(C)
 			strings.ReplaceAll(binding, "(A - C)", "(d*A - C)") + "discrete d = 1\nevent wash at 5 { d = left }", "",
 			bound(0.1*math.Exp(-1), 0.01), 0, "", "",
 		},
+		// A mode reads the unknown.
+		{
+			strings.ReplaceAll(binding, "final(C)", "final(w)") +
+				"state w = 0\nw' = if C > 1 then 1 else 0.5\nevent wash at 5 { A = left*A }", "", 5, 0, "", "",
+		},
 		// Where x is between -1 and 1 there is no solution.
 		{
 			"time t from 0 to 1\nstate x = 2\nalg z = 0.2\nx' = 0\n0 = (z - x)^2 - x^2 + 1\n" +

@@ -650,11 +650,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.applyModes(m)
 	if s.algebra.solves != nil {
 		s.y = s.settleState(s.trial, s.y)
-		if err := s.consist(s.held); err != nil {
+		if err := s.consist(s.held, m.kind == solvers.MarkFire); err != nil {
 			return false, err
-		}
-		if m.kind == solvers.MarkFire {
-			keepBranch(s)
 		}
 	}
 	if m.kind != solvers.MarkFire && s.warns() {

@@ -19,11 +19,12 @@ func (c *Consistency) Side() int {
 	return 0
 }
 
-// Jump is a change of states and discretes at one time that leaves the modes as they are.
+// Jump is a change of states, discretes and modes at one time.
 type Jump struct {
 	From []float64 // [n] the consistent state before it
 	To   []float64 // [n] the state behind it, with the unknowns of From
-	// Enter enters the discretes at a part of the way, from those before the jump, 0, to those behind it, 1.
+	// Enter enters the discretes at a part of the way, from those before the jump, 0, to those behind it, 1. The modes
+	// are those behind, but at 0 those before.
 	Enter func(part float64)
 }
 

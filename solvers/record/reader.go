@@ -566,14 +566,14 @@ func (r *Reader) affect(k int, y, to []float64) {
 func (r *Reader) keepBranch(m *markRecord, t float64, from, to, y []float64) {
 	d0, m0 := r.tr.held(m.before())
 	d1, m1 := r.tr.held(m.behind)
-	if !slices.Equal(m0, m1) {
-		return
-	}
 	between := make([]float64, len(d0))
 	r.solves.Stay(r.sys.(matrices.JacobianField), t, y, matrices.Jump{
 		From: from, To: to, Enter: func(part float64) {
-			matrices.Between(between, d0, d1, part)
-			r.sys.Enter(between, m1)
+			if matrices.Between(between, d0, d1, part); part == 0 {
+				r.sys.Enter(between, m0)
+			} else {
+				r.sys.Enter(between, m1)
+			}
 		},
 	})
 	r.sys.Enter(d1, m1)
