@@ -234,8 +234,10 @@ func Backends() []string {
 // Backend returns the name of the backend in use. It is that of package simd, but AVX2 where the
 // system does not let programs make code.
 func Backend() string {
-	list := Backends()
-	return list[len(list)-1]
+	if name := simd.Backend(); name != simd.Native || machine.Available() {
+		return name
+	}
+	return simd.AVX2
 }
 
 // place decides where inputs and outputs lie.

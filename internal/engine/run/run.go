@@ -373,6 +373,9 @@ func (r *Run) solve(
 // wants returns what makes programs that a run which err ended needs to go on: of the Jacobian, or of rates that are
 // extended where they had no values. A Jacobian that is too large leaves the run to the explicit method.
 func (r *Run) wants(err error) (make func()) {
+	if err == nil {
+		return nil
+	}
 	var stiff *solvers.StiffError
 	switch {
 	case errors.As(err, &stiff) && r.problem.Model.JacobianTooLarge():
