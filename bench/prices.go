@@ -20,8 +20,8 @@ import (
 // of prices adds them. A comparison with another version has them off.
 var defaults = []string{"solver.quad_tol", "solver.stability", "sens.trust", "sens.control"}
 
-// longestPrice is how long one gradient may take that the table of prices has. Without the defaults, the explicit runs of
-// stiff examples take minutes.
+// longestPrice is how long one gradient may take that the table of prices has. Without the defaults, the explicit runs
+// of stiff examples take minutes.
 const longestPrice = 2 * time.Second
 
 // models returns the examples that are small enough to be measured many times.

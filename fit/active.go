@@ -55,7 +55,7 @@ func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum) error 
 	held := multipliers(pick(gradient, m.keep), m.gradients())
 	list := m.active[:0]
 	for i, a := range m.active {
-		if held == nil || a.equality || -a.side*held[i]*extents[i] > p.alike(s.Values[0].Value) {
+		if held == nil || a.equality || -a.side*held[i]*extents[i] > p.agree(s.Values[0].Value) {
 			list = append(list, a)
 		}
 	}

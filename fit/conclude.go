@@ -157,6 +157,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, f
 		}
 	}
 	p.estimates(m, out)
+	twins{p}.part(ctx, e, m, out)
 	if better, err = p.intervals(ctx, m, out); err != nil {
 		return nil, nil, err
 	}
@@ -748,6 +749,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Warning, "%s", u.String())
 	}
 	flats(out, note)
+	twins{p}.name(out, note)
 	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
 		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
 	}

@@ -317,7 +317,7 @@ func (s *side) outside(list []*side) (far []float64) {
 // rivals returns minima that other searches came to and that lie within the profiles: along a profile, the other
 // estimates may be better off near one of them.
 func (p *profiler) rivals(out *Result) (list [][]float64) {
-	const most, apart = 8, 0.01 // of sizes
+	const most = 8
 	sizes := p.sizes(p.m.x)
 	known := [][]float64{p.m.x}
 	for i := range out.Starts {
@@ -325,19 +325,23 @@ func (p *profiler) rivals(out *Result) (list [][]float64) {
 		if s.Status != "converged" || s.x == nil || (s.Value-out.Starts[0].Value)*p.sign() >= p.root*p.root/2 {
 			continue
 		}
-		near := func(x []float64) bool {
-			for k := range x {
-				if math.Abs(x[k]-s.x[k]) > apart*sizes[k] {
-					return false
-				}
-			}
-			return true
-		}
+		near := func(x []float64) bool { return alike(x, s.x, sizes) }
 		if !slices.ContainsFunc(known, near) && len(list) < most {
 			known, list = append(known, s.x), append(list, s.x)
 		}
 	}
 	return list
+}
+
+// alike reports whether two points are one but for what searches leave.
+func alike(a, b, sizes []float64) bool {
+	const apart = 0.01 // of sizes
+	for k := range a {
+		if math.Abs(a[k]-b[k]) > apart*sizes[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // place is a point of a profile: where the objective is least with the estimate held.
@@ -393,6 +397,9 @@ func (p *profiler) follow(ctx context.Context, e *evaluator, s *side) {
 	if r, ok := p.held(ctx, e, m.x, j, m.x[j]); ok {
 		f.base = r.Value
 		f.places = []*place{{at: m.x[j], x: m.x, noise: r.Noise, slope: r.Gradient[j], converged: true}}
+		if m.cov == nil || !(m.cov[j*n+j] > 0) { // no standard error tells how far
+			f.promised(ctx)
+		}
 		if !f.run(ctx) {
 			f.end(f.farthest().at, "stopped")
 		}
@@ -407,6 +414,22 @@ func (p *profiler) follow(ctx context.Context, e *evaluator, s *side) {
 		s.points = append(s.points, ProfilePoint{p.coords[j].value(q.at), q.rise})
 		if f.within(q) {
 			s.inside = append(s.inside, q.x)
+		}
+	}
+}
+
+// promised makes the first step as long as slope and curvature promise, where there is a value at its end.
+func (f *follower) promised(ctx context.Context) {
+	j, n, level := f.s.coord, len(f.m.x), f.root*f.root
+	_, slope, h, err := f.e.expanded(ctx, f.m.x)
+	if err != nil {
+		return
+	}
+	g := math.Abs(slope[j])
+	by := level / (g + math.Sqrt(float64(g*g)+float64(max(h[j*n+j], 0)*level)))
+	if at, last := f.toBound(f.m.x[j] + f.s.direction*by); !last && !math.IsInf(at, 0) {
+		if _, ok := f.try(ctx, at, f.places[0]); ok {
+			f.reach = by
 		}
 	}
 }
@@ -441,6 +464,10 @@ func (f *follower) run(ctx context.Context) bool {
 		if f.s.direction*(lo.at-end.at) > 0 || f.kept(end.at) != end {
 			continue
 		}
+		if f.island(ctx) {
+			lo = f.farthest()
+			continue
+		}
 		f.end(end.at, "")
 		if !f.certain(ctx, end) {
 			if ctx.Err() == nil && f.kept(end.at) != end {
@@ -453,6 +480,28 @@ func (f *follower) run(ctx context.Context) bool {
 	}
 	f.end(f.farthest().at, "uncertain")
 	return ctx.Err() == nil
+}
+
+// island adds the other minimum that lies farthest beyond the end, if there is one that is low enough: the interval
+// covers both, and what lies between them. It reports whether there is one.
+func (f *follower) island(ctx context.Context) bool {
+	j, end := f.s.coord, f.farthest().at
+	var far []float64
+	for _, x := range f.others {
+		if by := f.s.direction * (x[j] - end); by > 1e-6*f.size && (far == nil || f.s.direction*(x[j]-far[j]) > 0) {
+			far = x
+		}
+	}
+	if far == nil || f.kept(far[j]) != nil {
+		return false
+	}
+	q, ok := f.try(ctx, far[j], &place{x: far})
+	if !ok || !f.within(q) {
+		return false
+	}
+	q.checked = true
+	f.reach = math.Abs(end-f.m.x[j]) + 0.1*f.size
+	return true
 }
 
 // within reports whether a place is within the interval.
@@ -631,7 +680,7 @@ func (f *follower) march(ctx context.Context, lo **place) (hi *place, ended bool
 			f.end(q.at, "failed")
 			return nil, true
 		}
-		if k >= longest || f.flat(q) {
+		if k >= longest || f.flat(from, q) {
 			f.openEnd()
 			return nil, true
 		}
@@ -640,12 +689,18 @@ func (f *follower) march(ctx context.Context, lo **place) (hi *place, ended bool
 	}
 }
 
-// flat reports whether a place within the interval is so far out that the profile does not rise.
-func (f *follower) flat(q *place) bool {
-	const far, farLog = 1e8, 30 // sizes
+// flat reports whether a place within the interval is so far out that the profile does not rise. Far is to be measured
+// by the data too: of an estimate at zero or at its bound, the size of the value says nothing. So a profile that still
+// rises, at a rate at which the next steps come to its end, is not flat.
+func (f *follower) flat(from, q *place) bool {
+	const far, farLog, steps = 1e8, 30, 1e3 // the first two in sizes
 	by := math.Abs(q.at - f.m.x[f.s.coord])
 	c := &f.p.coords[f.s.coord]
-	return by > far*f.size || (c.log || c.variance()) && by > farLog
+	if c.log || c.variance() {
+		return by > farLog
+	}
+	rises := (q.z() - from.z()) * steps
+	return by > far*f.size && rises < f.root-q.z()
 }
 
 // openEnd says that the interval has no end.

@@ -415,7 +415,7 @@ func (p *problem) cluster(out *Result) {
 			continue
 		}
 		last := len(out.Clusters) - 1
-		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= max(p.alike(s.Value), p.fine.asunder) &&
+		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= max(p.agree(s.Value), p.fine.asunder) &&
 			s.Violated == out.Starts[out.Clusters[last].Best].Violated {
 			out.Clusters[last].Starts++
 		} else {
@@ -426,8 +426,111 @@ func (p *problem) cluster(out *Result) {
 	}
 }
 
-// alike is how far values of the objective may be from one another that count as one.
-func (p *problem) alike(v float64) float64 {
+// twins tells minima of one value apart, as with rates of absorption and of elimination that may change places.
+type twins struct{ *problem }
+
+// part gives the searches that came to the best value, but to different minima, clusters of their own.
+func (p twins) part(ctx context.Context, e *evaluator, m *minimum, out *Result) {
+	const most = 8 // points that are compared
+	if !out.KKT.Certified || len(out.Clusters) == 0 || out.Clusters[0].Starts == 1 || len(m.x) > many {
+		return
+	}
+	least := 10 * p.agree(out.Objective.Value)
+	if p.squares {
+		q := p.quantile(m) * m.factor
+		least = max(least, 0.05*q*q/2)
+	}
+	type end struct {
+		x  []float64
+		of int // cluster
+	}
+	sizes, value := p.sizes(m.x), out.Objective.Value*p.sign()
+	ends, list := []end{{m.x, 0}}, []Cluster{out.Clusters[0]}
+	to := make([]int, len(out.Starts)) // their clusters
+	for i := range out.Starts {
+		s := &out.Starts[i]
+		if s.Cluster != 0 || s.Status != "converged" || s.x == nil {
+			continue
+		}
+		at := slices.IndexFunc(ends, func(o end) bool { return alike(o.x, s.x, sizes) })
+		if at < 0 {
+			if len(ends) > most {
+				continue
+			}
+			at = slices.IndexFunc(ends, func(o end) bool { return !p.apart(ctx, e, o.x, s.x, value, least) })
+			of := len(list)
+			if at >= 0 {
+				of = ends[at].of
+			} else {
+				list = append(list, Cluster{Value: s.Value, Best: i})
+			}
+			at = len(ends)
+			ends = append(ends, end{s.x, of})
+		}
+		if k := ends[at].of; k > 0 {
+			to[i] = k
+			list[0].Starts--
+			list[k].Starts++
+		}
+	}
+	for i := range out.Starts {
+		switch s := &out.Starts[i]; {
+		case s.Cluster == 0:
+			s.Cluster = to[i]
+		case s.Cluster > 0:
+			s.Cluster += len(list) - 1
+		}
+	}
+	out.Clusters = append(list, out.Clusters[1:]...)
+}
+
+// apart reports whether two minima of about one value are two: on the way from one to the other the objective rises by
+// more than least, wherever the other coordinates go. In a valley that the data leave open it does not.
+func (p twins) apart(ctx context.Context, e *evaluator, a, b []float64, value, least float64) bool {
+	sizes, j := p.sizes(a), 0
+	for k := range a {
+		if math.Abs(a[k]-b[k])/sizes[k] > math.Abs(a[j]-b[j])/sizes[j] {
+			j = k
+		}
+	}
+	for _, part := range []float64{0.5, 0.25, 0.75} {
+		at, low := a[j]+part*(b[j]-a[j]), math.Inf(1)
+		for _, from := range [][]float64{a, b} {
+			x := slices.Clone(from)
+			x[j] = at
+			if r, ok := p.held(ctx, e, x, j, at); ok {
+				low = min(low, r.Value)
+			}
+		}
+		if low-value > least && ctx.Err() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// name tells of the minima that are as good as the best.
+func (p twins) name(out *Result, note func(diag.Level, string, ...any)) {
+	const most = 4
+	var texts []string
+	for _, c := range out.Clusters {
+		if math.Abs(c.Value-out.Clusters[0].Value) > max(p.agree(c.Value), p.fine.asunder) {
+			break
+		}
+		var parts []string
+		for i, v := range out.Starts[c.Best].To {
+			parts = append(parts, out.Estimates[i].Text()+" = "+diag.Number(v))
+		}
+		texts = append(texts, strings.Join(parts, ", "))
+	}
+	if n := len(texts); n > 1 {
+		note(diag.Warning, "%d minima are equally good, and the data do not choose: %s; standard errors are those of "+
+			"the first alone", n, strings.Join(texts[:min(n, most)], "; "))
+	}
+}
+
+// agree is how far values of the objective may be from one another that count as one.
+func (p *problem) agree(v float64) float64 {
 	if p.squares {
 		return 1e-3
 	}
