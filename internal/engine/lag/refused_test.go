@@ -30,7 +30,7 @@ func TestRefused(t *testing.T) {
 		{text: begin + "let z = delay(x, 1 - t)\nobjective K = integral(z)", want: "a delay is not negative"},
 		{
 			text: begin + "event e at 1 { x += 1 }\nevent f when delay(x, 1 + t/9) > 1.05 { y = 0 }",
-			want: "as a jump of a state comes back after a delay that moves",
+			want: "when a jump of a state comes back after a delay that moves",
 		},
 		{text: begin + "let z = delay(x, y - 1)\nobjective K = integral(z)", want: "a delay is not negative"},
 		{text: begin + "objective K = final(delay(delay(x, 1), 1))", want: "this is delayed already"},
