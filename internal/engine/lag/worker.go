@@ -115,7 +115,7 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 	what := ""
 	switch {
 	case fixed > longest:
-		what = fmt.Sprintf("steps of this fixed length would read their own results, since the shortest delay is %v; "+
+		what = fmt.Sprintf("steps of fixed length would read their own results, since the shortest delay is %v; "+
 			"set fixed_step to that or less, or leave it to error control", longest)
 	case longest < least:
 		what = fmt.Sprintf("a delay of %v is shorter than any step here; write the present value in its place", longest)
