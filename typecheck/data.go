@@ -139,7 +139,7 @@ func (c *checker) resolveData(e *entity) {
 		}
 		d := c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
 		if e.data.Value == nil && c.model.Time != nil && slices.Contains(t.columns(), c.model.Time.Name) {
-			d.Message += "; call " + strconv.Quote(c.model.Time.Name) + " so"
+			d.Message += "; rename " + strconv.Quote(c.model.Time.Name) + " to time"
 		}
 		if e.data.Value != nil {
 			meant := "t"
