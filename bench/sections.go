@@ -219,8 +219,8 @@ is the norm of the gradient.
 		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
-	fmt.Fprint(b, `The second problem is ten steps of the Crank–Nicolson scheme on 64 × 64 points, as in PETSc's tutorials.
-The steps are short, so the matrix is diagonally dominant, and odes solves the equations without factors
+	fmt.Fprint(b, `The second problem is ten steps of the Crank–Nicolson scheme on 64 × 64 points, as in PETSc's
+tutorials. The steps are short, so the matrix is diagonally dominant, and odes solves the equations without factors
 ([methods](methods-linear.md#linear-equations)). odes solves the stages to rounding error. PETSc solves them to 1e-8
 with factors, its default. In the last row PETSc uses GMRES with ILU(0) instead.
 
@@ -475,9 +475,9 @@ The gradient, N² numbers, is written once.`,
 	write("objectives", each([]int{1, 2, 4, 8, 16, 32, 64, 200}, func(k int) job {
 		return job{problem: "glv", n: 200, tol: 1e-7, runs: 6, of: glvObjectives(k)}
 	}), func(j job) string { return fmt.Sprint(count(j.of)) },
-		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to the
-eighth therefore cost little more than writing their rows (320 kB each). More than eight objectives take several sweeps.
-Two lanes cost as much as four, because a vector holds four.`,
+		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to
+the eighth therefore cost little more than writing their rows (320 kB each). More than eight objectives take several
+sweeps. Two lanes cost as much as four, because a vector holds four.`,
 		func(j job) float64 { return float64(count(j.of)) }, "objective")
 	write("parameters", each([]int{1, 5, 50, 500}, func(k int) job {
 		var names []string
@@ -486,8 +486,8 @@ Two lanes cost as much as four, because a vector holds four.`,
 		}
 		return job{problem: "network", n: 200, runs: 20, of: "x0", wrt: strings.Join(names, ",")}
 	}), func(j job) string { return fmt.Sprint(count(j.wrt)) },
-		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whichever derivatives
-are wanted. A parameter adds one product and one sum per stage.`,
+		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whichever
+derivatives are wanted. A parameter adds one product and one sum per stage.`,
 		func(j job) float64 { return float64(count(j.wrt)) }, "parameter")
 	write("step", []job{
 		{problem: "glv-fixed", n: 20, tol: 1, runs: 60},
@@ -496,15 +496,15 @@ are wanted. A parameter adds one product and one sum per stage.`,
 		{problem: "glv-fixed", n: 20, tol: 0.001, runs: 3},
 	},
 		func(j job) string { return fmt.Sprint(j.tol) },
-		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The stages are
-kept, 800 numbers a step. Long runs no longer fit in the first cache.`,
+		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The
+stages are kept, 800 numbers a step. Long runs no longer fit in the first cache.`,
 		func(job) float64 { return 1 }, "")
 	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job {
 		return job{problem: "grayscott", n: n, runs: 40}
 	}),
 		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
-		`Gray–Scott. The cost is linear in the number of points. The time per point rises when the stages of a step no longer
-fit in a cache.`,
+		`Gray–Scott. The cost is linear in the number of points. The time per point rises when the stages of a step no
+longer fit in a cache.`,
 		func(j job) float64 { return float64(j.n * j.n) }, "point")
 	return nil
 }

@@ -525,9 +525,9 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		return fmt.Sprintf("constraints are violated a little, and that alone makes the objective better by %s of %s",
 			diag.Number(c.owed), p.unit())
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
-		return fmt.Sprintf("the error of the objective is too large to show a minimum: with the gain that it may hide, "+
-			"it is %s of %s; take smaller tolerances: solver { rtol = %s }", diag.Number(c.Noise), p.unit(), diag.Number(
-			out.Run.RTol/100))
+		return fmt.Sprintf("the error of the objective is too large to show a minimum: with the gain that it may "+
+			"hide, it is %s of %s; take smaller tolerances: solver { rtol = %s }", diag.Number(c.Noise), p.unit(),
+			diag.Number(out.Run.RTol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
 		return fmt.Sprintf("by second derivatives, the objective is better nearby, by %s of %s", diag.Number(
 			c.Stationarity), p.unit())
@@ -537,9 +537,9 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		by, of = math.Abs(c.gain/c.problem.At.Value), "itself"
 	}
 	if c.hidden {
-		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s if an estimate changes by "+
-			"its own size, or from the start to here, as if small changes grew fast along the run; begin nearer, or "+
-			"run in parts (shooting = 10)", diag.Number(c.problem.Size))
+		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s if an estimate changes "+
+			"by its own size, or from the start to here, as if small changes grew fast along the run; begin nearer, "+
+			"or run in parts (shooting = 10)", diag.Number(c.problem.Size))
 	}
 	promise := "by its derivatives, the objective is better nearby, by " + diag.Number(by) + " of " + of
 	if out.Starts[0].Status == "converged" { // and the searches from there are over

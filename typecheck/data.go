@@ -114,19 +114,6 @@ func (t *dataTable) columns() []string {
 
 func (t *dataTable) names() string { return diag.Some(t.columns()) }
 
-// headed returns the only column whose heading is a name with more behind it, as in "DOSE (mg)"; "" for none.
-func (t *dataTable) headed(name string) (heading string) {
-	for _, h := range t.columns() {
-		if first, _, more := strings.Cut(h, " "); more && strings.EqualFold(first, name) {
-			if heading != "" {
-				return ""
-			}
-			heading = h
-		}
-	}
-	return heading
-}
-
 // resolveData reads a data item.
 func (c *checker) resolveData(e *entity) {
 	if e.table = c.tables[e.data]; e.table != nil {
@@ -421,12 +408,8 @@ func (c *checker) column(t *dataTable, name ast.Ident) int {
 		}
 		return -1
 	}
-	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s", t.Name, name.Name, t.names())
-	if heading := t.headed(name.Name); heading != "" {
-		d.Message += "; name it: csv(…, " + name.Name + " = " + strconv.Quote(heading) + ")"
-	} else {
-		d.Message += diag.DidYouMean(name.Name, t.columns())
-	}
+	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s%s", t.Name, name.Name, t.names(),
+		unitexpr.Headed(name.Name, t.columns()))
 	d.Relate(t.Span, "declared here")
 	return -1
 }

@@ -145,9 +145,9 @@ func (r *Result) concludeIntegrals() {
 	switch {
 	case t.Draws-t.Failed < 2: // they tell nothing
 	case !(t.Sd <= integralSd):
-		r.partial("the integral over random effects is an approximation (marginal), and its error differs from draw to "+
-			"draw: at %d draws, an independent integral changes log densities by amounts that scatter by %.2g (sd; at "+
-			"most %g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
+		r.partial("the integral over random effects is an approximation (marginal), and its error differs from draw "+
+			"to draw: at %d draws, an independent integral changes log densities by amounts that scatter by %.2g (sd; "+
+			"at most %g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
 	case !(t.Shift <= integralShift):
 		r.partial("the integral over random effects is an approximation (marginal), and its error changes the "+
 			"posterior: with an independent integral at %d draws, the mean of %s moves by %.2g sd (at most %g)%s",

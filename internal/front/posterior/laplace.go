@@ -197,7 +197,7 @@ func (p *problem) concludeApproximation(r *Result) {
 	if p.concludeFew(r, &w); r.Status != "ok" {
 		return
 	}
-	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right where the "+
-		"approximation has mass. Modes that no search found, and very heavy tails, are missed; chains "+
+	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right where "+
+		"the approximation has mass. Modes that no search found, and very heavy tails, are missed; chains "+
 		"(--sample.method=nuts) can find them", r.K, draws.GoodK(total), r.Effective, total)
 }

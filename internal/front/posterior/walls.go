@@ -276,7 +276,7 @@ func (r *Result) concludeWalls() {
 		if n == 1 {
 			many = "1 wall"
 		}
-		r.notef("%s, which trajectories crossed %d times: for example, %s (%.3g %% of the draws). Draws are right, but "+
-			"steps are shorter there", many, across, w.Text(), 100*w.Before)
+		r.notef("%s, which trajectories crossed %d times: for example, %s (%.3g %% of the draws). Draws are right, "+
+			"but steps are shorter there", many, across, w.Text(), 100*w.Before)
 	}
 }
