@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 		{text: begin + "alg a = 0\n0 = a - x", want: "an algebraic equation does not go with delays yet"},
 		{
 			text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = 0 }\n" +
-				"event other at 1.5 { y = 1 }", want: "at the time of something else",
+				"event other at 1.5 { y = 1 }", want: "something else happens at that time",
 		},
 		{
 			text: begin + "event kick at 1 { x += 1 }\nevent e when delay(x, tau) > 1.01 { y = delay(x, tau) }",
