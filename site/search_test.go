@@ -122,7 +122,7 @@ var questions = [][2]string{
 	{"log transform parameter", "docs/how/dose-response"},
 	{"array of states", "docs/how/pde"},
 	{"GPU", "docs/limits"},
-	{"what changed in 0.2.0", "docs/release-0.2.0"},
+	{"breaking changes", "docs/release-0.2.0"},
 	{"upgrade", "docs/release-0.2.0"},
 	{"maximum likelihood", "docs/how/load-csv"},
 	{"prior distribution", "docs/how/posterior"},
