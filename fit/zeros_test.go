@@ -83,7 +83,9 @@ func TestAtMinimum(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Trusts, s.Status = []odes.Trust{odes.Lost, odes.Loose, odes.Lost}, "partial"
-	s.Warnings = []diag.Diagnostic{{Code: odes.CodeTrust, Level: diag.Warning, Message: "not to be trusted, by a run: L by a, v"}}
+	s.Warnings = []diag.Diagnostic{{
+		Code: odes.CodeTrust, Level: diag.Warning, Message: "not to be trusted, by a run: L by a, v",
+	}}
 	if fit.AtMinimum(t.Context(), m, opts, s); s.Status != "ok" || len(s.Warnings) > 0 || s.Trusts[2] != odes.Sound {
 		t.Errorf("where nothing else is lost: status %s, %v, %v", s.Status, s.Trusts, s.Warnings)
 	}
