@@ -32,7 +32,7 @@ func Sensitivities(ctx context.Context, m *odes.Model, opts odes.Options) (*odes
 // AtMinimum makes no run where all is sound. It leaves s as it is where the model is at no minimum, or where there is no
 // telling: of more than 30 numbers, or without second derivatives.
 func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Sensitivities) {
-	if s.Errors == nil || !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t > odes.Sound }) {
+	if s.Errors == nil || !slices.Contains(s.Trusts, odes.Loose) && !slices.Contains(s.Trusts, odes.Lost) {
 		return
 	}
 	settings, err := m.FitSettings(opts)

@@ -27,6 +27,7 @@ solver { method = tsit5  rtol = 1e-7  atol = 1e-9 }
 func TestAtMinimum(t *testing.T) {
 	m := parse(t, twoRates)
 	best := run(t, m, fit.Options{}).Assignments()
+	begins := map[odes.Trust]string{odes.Loose: "few digits are right", odes.Lost: "not to be trusted"}
 	for _, c := range []struct {
 		by     float64 // all estimates are moved by
 		grade  odes.Trust
@@ -58,8 +59,7 @@ func TestAtMinimum(t *testing.T) {
 		}
 		s.Warnings = []diag.Diagnostic{{
 			Code: odes.CodeTrust, Level: diag.Warning,
-			Message: map[odes.Trust]string{odes.Loose: "few digits are right", odes.Lost: "not to be trusted"}[c.grade] +
-				", by another run: L by a, k, v, outside",
+			Message: begins[c.grade] + ", by another run: L by a, k, v, outside",
 		}}
 		fit.AtMinimum(t.Context(), m, opts, s)
 		said := ""

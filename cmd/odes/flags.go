@@ -161,7 +161,8 @@ func (c *call) format(command string, asked formatFlag, output string) (*report.
 			if strings.HasSuffix(output, ".html") {
 				also = "; odes report writes pages"
 			}
-			return nil, usagef("cannot tell the format from %q: add --format %s%s", output, enumerate(names, "or"), also)
+			return nil, usagef("cannot tell the format from %q: add --format %s%s", output, enumerate(names, "or"),
+				also)
 		}
 	}
 	if !slices.Contains(names, f.Name) {
