@@ -29,8 +29,8 @@ func Sensitivities(ctx context.Context, m *odes.Model, opts odes.Options) (*odes
 // A derivative that is lost may be one of these, too: an error of all its digits is small if it is one of a zero. It is
 // told apart where the value is sound and least squares are fitted, without coincidences and second derivatives.
 //
-// AtMinimum makes no run where all is sound. It leaves s as it is where the model is at no minimum, or where there is no
-// telling: of more than 30 numbers, or without second derivatives.
+// AtMinimum makes no run where all is sound. It leaves s as it is where the model is at no minimum, or where there is
+// no telling: of more than 30 numbers, or without second derivatives.
 func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Sensitivities) {
 	if s.Errors == nil || !slices.Contains(s.Trusts, odes.Loose) && !slices.Contains(s.Trusts, odes.Lost) {
 		return
