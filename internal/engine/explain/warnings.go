@@ -341,7 +341,7 @@ func (x *Explainer) Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnosti
 // unknown explains what is wrong with algebraic unknowns.
 func (x *Explainer) unknown(l *diag.List, at source.Span, w *solvers.Warning) {
 	if w.Kind == solvers.Branch {
-		l.Warnf(CodeDrift, at, "behind %s, at %s, unknowns (alg) take values that those before it do not lead to: "+
+		l.Warnf(CodeDrift, at, "after %s, at %s, the unknowns (alg) do not continue from their values before it: "+
 			"the algebraic equations have several solutions there, and Newton's method chose one; make sure that it "+
 			"is the one that you mean, or give the unknowns rates", w.Name, x.When(w.T))
 		return

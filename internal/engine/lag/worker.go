@@ -115,8 +115,8 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 	what := ""
 	switch {
 	case fixed > longest:
-		what = fmt.Sprintf("steps of fixed length read what they make themselves, since the shortest delay is %v; set "+
-			"a fixed_step up to that, or leave it to error control", longest)
+		what = fmt.Sprintf("steps of fixed length would read their own results, since the shortest delay is %v; "+
+			"set fixed_step to that or less, or leave it to error control", longest)
 	case longest < least:
 		what = fmt.Sprintf("a delay of %v is shorter than any step here; write the present value in its place", longest)
 	default:
@@ -150,8 +150,8 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	for _, c := range r.crossed[met:] {
 		if err == nil && r.gaps[c.gap].jump && turnsAt(x, c, s) {
-			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes " +
-				"back after a delay that moves; make the delay one of params, or the condition one of time"}
+			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes when a jump of a state comes " +
+				"back after a delay that moves; write a delay of params alone, or a condition of time"}
 		}
 	}
 	if err != nil || !turns(x, s.T1, s.Y1) {
@@ -159,8 +159,8 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	at := r.ends.of(len(r.steps) - 1)
 	if e.Kind != solvers.EndFree || at < 0 {
-		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes as a jump of a state comes back " +
-			"after the delay, at the time of something else; move one of the two"}
+		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes when a jump of a state comes back " +
+			"after the delay, and something else happens at that time; move one of the two"}
 	}
 	r.ends.list[at].turns = true
 	return solvers.BrokeConditions, nil
@@ -238,8 +238,8 @@ func caused(x *Worker, m *solvers.Mark) error {
 	if slices.Equal(yp, m.Yp) && slices.Equal(dp, m.Dp) {
 		return nil
 	}
-	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes " +
-		"back reads what jumps; read it a little later, at another event"}
+	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "a jump that comes back triggers an event, whose body reads " +
+		"what jumps; read it a little later, in another event"}
 }
 
 // Enter implements solvers.System.

@@ -403,8 +403,9 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 	}
 	if t := partedOf(r.last); r.reading.past != nil && t == t {
 		s.Unknown()
-		s.Note(r.model.Explain, explain.CodeKink, diag.Warning, "second derivatives that are nan have two sides: what "+
-			"comes back after a delay meets something else at %s, and a variable moves the two apart", diag.Number(t))
+		s.Note(r.model.Explain, explain.CodeKink, diag.Warning, "second derivatives that are nan have two sides: a "+
+			"jump or kink that comes back after a delay coincides with something else at %s, and a variable moves "+
+			"the two apart", diag.Number(t))
 	}
 	b := r.last.other
 	if !r.settings.Trust || b == nil || r.opinion.Failed != nil {

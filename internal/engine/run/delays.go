@@ -138,7 +138,7 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if spec, err := s.Spec(); err == nil && !spec.Remembers() {
 		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
-			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
+			"dense output of the method, whose order is too low here; leave the method out, or write tsit5, or "+
 			"radau9 for a stiff model", spec.Name)
 	}
 }
@@ -194,7 +194,7 @@ func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visi
 	longest := on.Longest()
 	if span := r.problem.Steady.Span; span < longest {
 		return &steady.Error{Fault: steady.Broken, Cause: fmt.Errorf("the run is shorter, %s, than a "+
-			"delay, %s: what a past says is read behind its end, too; make the run longer", diag.Number(span),
+			"delay, %s, so the past would be read after the end of the run; make the run longer", diag.Number(span),
 			diag.Number(longest))}
 	}
 	on.Until = t + float64(restSpans*max(longest, r.problem.Steady.Span))

@@ -319,8 +319,8 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		return all && (d.Code == explain.CodeTie || met && d.Code == explain.CodeKink) && d.Level == diag.Warning
 	})
 	if d := s.decision; d != nil && d.More > 0 {
-		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of what comes first are told apart; what "+
-			"derivatives by %s are on both sides is not known", diag.Count(d.More, "more element"))
+		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of coincident causes are examined; both "+
+			"sides of the derivatives by %s are not known", diag.Count(d.More, "more element"))
 	}
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
@@ -350,7 +350,7 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 			if !all {
 				level = diag.Note // those of the run remain
 			}
-			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so that there is no derivative: %s",
+			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so there is no derivative: %s",
 				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}

@@ -102,7 +102,7 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 			s.Note(x, result.CodeTrust, diag.Warning, "not a finite number: %s", diag.Some(names))
 		case o.Failed != nil && grade == result.Loose: // told already
 		case grade == result.Lost:
-			s.Note(x, result.CodeTrust, diag.Warning, "not to be trusted, by %s: %s", o.By, diag.Some(names))
+			s.Note(x, result.CodeTrust, diag.Warning, result.NotTrusted+", by %s: %s", o.By, diag.Some(names))
 		default:
 			s.Note(x, result.CodeTrust, diag.Warning, result.FewDigits+", by %s%s: %s", o.By, others, diag.Some(names))
 		}
