@@ -239,8 +239,8 @@ func (r *Runner) equip() (err error) {
 	return nil
 }
 
-// equipAgain is equip for a run that needs more than it was made with.
-func (r *Runner) equipAgain(ctx context.Context) error {
+// equipAgain equips r for a run that needs more than it was made with.
+func equipAgain(ctx context.Context, r *Runner) error {
 	defer r.problem.Compiling(ctx)()
 	return interrupted(ctx, r.equip())
 }
@@ -460,7 +460,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	stats, err := solve()
 	for r.needsMore(err) {
-		if err = r.equipAgain(ctx); err == nil {
+		if err = equipAgain(ctx, r); err == nil {
 			stats, err = solve()
 		}
 	}
@@ -851,7 +851,7 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 	}
 	steps, err = solve()
 	for r.needsMore(err) {
-		if r.observer, err = nil, r.equipAgain(ctx); err == nil {
+		if r.observer, err = nil, equipAgain(ctx, r); err == nil {
 			steps, err = solve()
 		}
 	}
