@@ -704,6 +704,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	if m.guard >= 0 && h.stutters() {
 		return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired three times within rounding")
 	}
+	if (m.guard >= 0 || m.instant >= 0 && !s.sched.list[m.instant].Fixed) && h.accumulates() {
+		return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fires after times that shrink to nothing")
+	}
 	if s.events[f.Event].Once {
 		s.sched.over(f.Event, f.Elem)
 	}

@@ -100,6 +100,13 @@ type outcome struct {
 // Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
 func (m *Model) Prepare(setup Setup) (*Runner, error) { return m.prepare(setup, false) }
 
+// PrepareWhile is Prepare until ctx ends.
+func (m *Model) PrepareWhile(ctx context.Context, setup Setup) (*Runner, error) {
+	setup.Done = ctx.Done()
+	r, err := m.Prepare(setup)
+	return r, interrupted(ctx, err)
+}
+
 // prepare is Prepare. For values alone a model needs no objective.
 func (m *Model) prepare(setup Setup, valuesAlone bool) (*Runner, error) {
 	start := time.Now()
@@ -108,6 +115,7 @@ func (m *Model) prepare(setup Setup, valuesAlone bool) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{Run: base, setup: setup}
+	defer func() { r.problem.Done, r.setup.Done = nil, nil }() // which may belong to this call alone
 	r.settings.Solver.Meetings = r.settings.Solver.Meetings || r.settings.Trust
 	r.setup.Set = slices.Clone(setup.Set)
 	var l diag.List
@@ -229,6 +237,12 @@ func (r *Runner) equip() (err error) {
 	}
 	r.method, r.kept, r.trajectory.Tell, r.twice = nil, nil, nil, nil
 	return nil
+}
+
+// equipAgain equips r for a run that needs more than it was made with.
+func equipAgain(ctx context.Context, r *Runner) error {
+	defer r.problem.Compiling(ctx)()
+	return interrupted(ctx, r.equip())
 }
 
 // differentiator returns the sensitivity method of the run's mode. It makes it when a run has ended that is to be
@@ -446,7 +460,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	stats, err := solve()
 	for r.needsMore(err) {
-		if err = r.equip(); err == nil {
+		if err = equipAgain(ctx, r); err == nil {
 			stats, err = solve()
 		}
 	}
@@ -837,7 +851,7 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 	}
 	steps, err = solve()
 	for r.needsMore(err) {
-		if r.observer, err = nil, r.equip(); err == nil {
+		if r.observer, err = nil, equipAgain(ctx, r); err == nil {
 			steps, err = solve()
 		}
 	}
