@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/internal/testing/seeds"
 )
 
@@ -39,7 +40,7 @@ func TestDiscretes(t *testing.T) {
 			u(0.5, 1.5), u(0.1, 0.5))
 		states := strings.NewReplacer("discrete d", "state d", "discrete u = c", "state u = c\nd' = [0, 0]\nu' = 0").
 			Replace(text)
-		method := methods[r.IntN(len(methods))]
+		method := drawn[r.IntN(len(drawn))]
 		var want map[string]expected
 		var by []string
 		for k, text := range []string{states, text, text} {
@@ -105,5 +106,33 @@ objective J = final(x)
 		check(t, s, map[string]expected{"J": {3 * (6.25 - 1.5625) / 2, map[string]float64{
 			"t1": -3 * 1.25, "tau": -0.5*5 - 3*2.5, "d0": 0, "c": (6.25 - 1.5625) / 2,
 		}}}, []string{"t1", "tau", "d0", "c"}, 1e-11, 1e-9)
+	}
+}
+
+// TestValues: values alone of what objectives read of the past are those that come with derivatives.
+func TestValues(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 4
+param k = 0.7, tau = 0.9
+state x = 1
+x' = -k*delay(x, tau)
+objective J = final(delay(x, tau)) + sum_at([1, 2.5], delay(x^2, 2*tau))
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{Settings: modeltest.Settings("sens.trust", "off")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := s.Values[0].Value, make([]float64, 1)
+	for range 2 {
+		if _, err := r.Values(t.Context(), got); err != nil || got[0] != want {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
 	}
 }
