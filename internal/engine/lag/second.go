@@ -527,7 +527,7 @@ func (x *Second) EndedSecond(i int, yb, fb, tb solvers.Dual) {
 
 // JumpSecond implements sens.PastPullPusher.
 func (x *Second) JumpSecond(after int) {
-	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].from <= after; j++ {
 		x.unheldSecond(j)
 	}
 }

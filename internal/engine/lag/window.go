@@ -68,8 +68,10 @@ func (r *Record) forget(t float64) {
 	g := max(sort.Search(len(r.gaps), func(i int) bool { return r.gaps[i].after >= k })-1, 0)
 	set, d := r.gaps[g].set, r.held(g)
 	r.gaps = append(r.gaps[:0], r.gaps[g:]...)
+	r.edits++
 	for i := range r.gaps {
 		x := &r.gaps[i]
+		x.from = max(x.from-k, -1)
 		if x.after = max(x.after-k, -1); x.set >= 0 {
 			x.set = max(x.set-g, 0)
 		}
