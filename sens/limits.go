@@ -27,7 +27,7 @@ func limitsOf(run *record.Trajectory, i int, st *solvers.Step) (limits, bool) {
 }
 
 // lags is by how many lengths of a step lags may be longer than the times of its ends.
-const lags = 512
+const lags = 32
 
 // limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.
 func limitsBetween(start, end bool, t, t1 float64) (b limits, any bool) {

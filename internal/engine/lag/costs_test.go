@@ -51,8 +51,8 @@ objective J = final(a)
 `, 2000, 0.1},
 	{"ring", `
 param k = 0.8, tau = 1.3
-state x[20] = sin(i) for i in 1:20
-x[i]' = k*tanh(past(x[i])) - x[i] + 0.1*x[if i < 20 then i + 1 else 1] for i in 1:20
+state x[20] = [sin(i) for i in 1:20]
+x[i]' = k*tanh(past(x[i])) - x[i] + 0.1*x[wrap(i + 1, 20)] for i in 1:20
 objective J = final(sum(x))
 `, 1000, 0.1},
 }
@@ -131,7 +131,7 @@ objective J = final(x)
 				b.Fatal(err)
 			}
 			r, err := m.Prepare(odes.Options{Threads: 1, Settings: modeltest.Settings(
-				"sens.trust", "off", "solver.method", "tsit5")})
+				"sens.trust", "off", "solver.method", "tsit5", "solver.max_events", "1e7", "solver.max_steps", "1e8")})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -44,8 +44,8 @@ func (m *linear) reads() []float64 {
 	return []float64{0.05, 0.13, 0.3 * m.end, 0.45 * m.end, 0.7 * m.end, 0.85 * m.end, 0.95 * m.end}
 }
 
-// breaks returns the times up to a little beyond the end at which a state may not be smooth, of those at which something
-// happens and so many generations.
+// breaks returns the times up to a little beyond the end at which a state may not be smooth, of those at which
+// something happens and so many generations.
 func (m *linear) breaks(generations int) []float64 {
 	all := []float64{0, m.t1, m.t2}
 	last := all
