@@ -136,3 +136,64 @@ objective J = final(delay(x, tau)) + sum_at([1, 2.5], delay(x^2, 2*tau))
 		}
 	}
 }
+
+// TestWithKnot: an event at the time at which a knot of the past comes back sets discretes whose derivatives are read
+// later. They were lost, without a mark.
+func TestWithKnot(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param u1 = 0.4, T = 0.25
+discrete u = u1
+state x = 0.3, y = 0
+past x = interp([-9, -0.25, 0], [0.9, -0.5, -0.2], t)
+x' = delay(x, 0.5)
+y' = delay(u, 1.75)
+event k at T { x += 0.2 }
+objective J = final(y)
+`
+	for _, mode := range []string{"adjoint", "tangent", "forward", "complex"} {
+		s := sensitivities(t, text, []string{"u1"}, map[string]string{"sens.mode": mode})
+		modeltest.WantNear(t, mode, s.Gradient[0], 3, 1e-9)
+	}
+	s := sensitivities(t, text, []string{"u1"}, map[string]string{"sens.order": "2"})
+	modeltest.WantNear(t, "second", s.Gradient[0], 3, 1e-9)
+}
+
+// TestKnotsForward: forward derivatives of a table that is read a long while ago are those of the adjoint. The stage at
+// the end of the step before a knot had the slope behind it, whatever rounding the lag had.
+func TestKnotsForward(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param tau = 1.6264
+state x = 0.2
+past x = interp([-9, -1.5993, -0.1441, 0], [0.4183, 0.5826, 0.1199, 0.0766], t)
+x' = delay(x, tau)
+objective J = final(x)
+`
+	var list []float64
+	for _, mode := range []string{"adjoint", "forward"} {
+		s := sensitivities(t, text, nil, map[string]string{"solver.rtol": "1e-9", "sens.mode": mode})
+		list = append(list, s.Gradient[0])
+	}
+	modeltest.WantNear(t, "forward", list[1], list[0], 1e-9)
+}
+
+// TestCausedEventMoves: an event that a jump fires, as it comes back or at once, is not at its threshold, and there is
+// nothing to warn of.
+func TestCausedEventMoves(t *testing.T) {
+	for _, of := range []string{"delay(x, 1.4)", "x"} {
+		s := modeltest.Run(t, `
+time t from 0 to 4
+param d = 3
+state x = 1, y = 0
+x' = -0.6*x
+y' = x
+event kick at 0.75 { x += d }
+event e when `+of+` > 2 { y = y/2 }
+objective J = final(y)
+`)
+		for _, w := range s.Warnings {
+			t.Errorf("%s: %v", of, w)
+		}
+	}
+}

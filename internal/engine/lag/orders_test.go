@@ -126,7 +126,7 @@ func TestOrders(t *testing.T) {
 			of = min(order, info.DenseOrder)
 		}
 		if least := float64(order) - 0.5; !(a > least && b > least && c > float64(of)-0.8) {
-			t.Errorf("%s: orders %.2f, %.2f and %.2f of a smooth solution, of one with jumps and of its derivatives, want %d",
+			t.Errorf("%s: orders %.2f and %.2f of solutions without jumps and with these, %.2f of derivatives, want %d",
 				method.Name, a, b, c, order)
 			t.Log(smoothly, values, derivatives)
 		}
