@@ -62,16 +62,6 @@ func TestRefused(t *testing.T) {
 		},
 		{text: begin, want: "mode = continuous does not go", settings: [][2]string{{"sens.mode", "continuous"}}},
 		{
-			text:     begin + "let z = delay(x, 1 + y)\nobjective K = integral(z)",
-			want:     "a Rosenbrock method where delays move",
-			settings: [][2]string{{"solver.method", "rodas5p"}},
-		},
-		{
-			text:     begin + "let z = delay(x, 1 + t/9)\nobjective K = integral(z)",
-			want:     "a second derivative does not go yet with a Rosenbrock method",
-			settings: [][2]string{{"sens.order", "2"}, {"solver.method", "rodas5p"}},
-		},
-		{
 			text: begin + "objective K = steady(x)", want: "a second derivative does not go",
 			settings: [][2]string{{"sens.order", "2"}},
 		},

@@ -113,9 +113,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if slices.ContainsFunc(m.Lags, (*model.Lag).ByStates) {
 		s.Stiff = nil // steps that read themselves are made again, which is dear where each solves equations
-		if spec, err := s.Spec(); err == nil && linearlyImplicit(spec) {
-			no("a Rosenbrock method where delays move with states", "write method = radau9")
-		}
 	}
 	if len(model.MovingDelays(m.Lags)) > 0 && s.Solver.Fixed > 0 {
 		no("fixed_step where delays move with time or states", "leave the steps to error control")
@@ -386,13 +383,5 @@ func kinksAtMoments(r *Run) bool {
 		return t != nil && slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
 			return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
 		})
-	})
-}
-
-// linearlyImplicit reports whether a method evaluates the Jacobian once a step, as part of what it computes.
-func linearlyImplicit(s *solvers.Spec) bool {
-	return slices.ContainsFunc(solvers.Members(s.New(solvers.Size{N: 1}, 0)), func(m solvers.Method) bool {
-		_, is := m.(interface{ LinearlyImplicit() })
-		return is
 	})
 }

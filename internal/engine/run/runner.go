@@ -453,8 +453,10 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		if r.method == nil {
 			r.beginAdjoint(r.lanes)
 		}
-		if r.reading.past == nil {
+		if past := r.reading.past; past == nil {
 			r.worker.KeepStages(r.kept)
+		} else {
+			past.Forgets(false)
 		}
 		return r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.recorder)
 	}
@@ -842,9 +844,12 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 		return 0, err
 	}
 	r.worker.KeepStages(nil)
+	if past := r.reading.past; past != nil {
+		past.Forgets(true)
+	}
 	solve := func() (int, error) {
 		if r.observer == nil {
-			r.observer = sens.NewObserver(r.worker)
+			r.observer = sens.NewObserver(r.over(r.worker, 0))
 		}
 		stats, err := r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.observer)
 		return stats.Steps, err

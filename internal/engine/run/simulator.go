@@ -187,7 +187,7 @@ func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solv
 			}
 			s.worker = s.spread(s.problem.Worker(k), 1, 1)
 			if s.reading.past != nil {
-				s.reading.past.Forgets()
+				s.reading.past.Forgets(true)
 			}
 			s.solver, s.observer = s.Run.solver(s.worker), sens.NewObserver(s.over(s.worker, 0))
 		}
