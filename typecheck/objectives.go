@@ -61,9 +61,7 @@ func (c *checker) objective(it *ast.Objective) {
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	if !ast.DrawsFrom(c.settings, name) {
-		c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
-	}
+	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
 	sum := c.terms(v)
 	rises := sum == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
@@ -97,7 +95,8 @@ func suggestIndices(name string, indices []*model.Index) string {
 }
 
 // influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and
-// under constraints a cost of params, such as the least dose that suffices.
+// under constraints a cost of params, such as the least dose that suffices. Of draws of params, any function of them may
+// be asked for, or be the density.
 func (c *checker) influences(v model.Expr, reads int, what string, s source.Span) {
 	bounds := func(p *model.Symbol) bool {
 		same := func(q *model.Symbol) bool { return p == q }
@@ -107,7 +106,11 @@ func (c *checker) influences(v model.Expr, reads int, what string, s source.Span
 		_, is := it.(*ast.Constraint)
 		return is
 	})
-	if model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil && !constrained {
+	drawn := len(c.priors) > 0 || slices.ContainsFunc(c.settings, func(b *ast.Settings) bool {
+		return b.Block.Name == "sample"
+	})
+	fixed := model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads
+	if fixed && !constrained && !drawn && findSymbol(v, bounds) == nil {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}
 }
