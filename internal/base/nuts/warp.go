@@ -14,10 +14,10 @@ import (
 //
 //	q = mean + L z,   z[i] = m(z[0…i−1]) + exp(s(z[0…i−1])) (y[i] + k(z[0…i−1])),
 //
-// in an order of its own, where m is a polynomial of second degree with knees, and s and k are of the first. Widths that
-// depend on another param, as in populations, ridges that are bent, and numbers of which only their product with another
-// one is known (k: see scaled) become straight. The polynomials are of bounded functions of z, so tails stay as they are.
-// Whatever the map, draws are right: its Jacobian is part of the density.
+// in an order of its own, where m is a polynomial of second degree with knees, and s and k are of the first. Widths
+// that depend on another param, as in populations, ridges that are bent, and numbers of which only their product with
+// another one is known (k: see scaled) become straight. The polynomials are of bounded functions of z, so tails stay as
+// they are. Whatever the map, draws are right: its Jacobian is part of the density.
 //
 // The fields are what a file of chains keeps.
 type Warp struct {
@@ -207,8 +207,8 @@ func (w *Warp) Density(f Density) Density {
 	}
 }
 
-// NewWarp finds the map for draws q[draw][n]; effective says of a number of each draw how many are independent. It is nil
-// where draws do not show that they are other than normal.
+// NewWarp finds the map for draws q[draw][n]; effective says of a number of each draw how many are independent. It is
+// nil where draws do not show that they are other than normal.
 func NewWarp(q [][]float64, effective func(x []float64) float64) *Warp {
 	if len(q) < 40 {
 		return nil
@@ -351,8 +351,8 @@ type candidate struct {
 	width bool
 }
 
-// knots are where what a coordinate does to those behind it may begin, or end: a ridge that is straight on both sides of
-// a knee, as where a rate is saturated, is no polynomial.
+// knots are where what a coordinate does to those behind it may begin or end: a ridge that is straight on both sides
+// of a knee, as where a rate is saturated, is no polynomial.
 var knots = []float64{-2, -1, 1, 2}
 
 // manyPairs is the most numbers of which all pairs are tried.
@@ -439,7 +439,8 @@ func (c *conditional) grow(list []candidate, least float64) float64 {
 			if f.width {
 				there = c.width
 			}
-			if slices.ContainsFunc(there, func(x Feature) bool { return x.A == f.A && x.B == f.B && x.Knot == f.Knot }) {
+			same := func(x Feature) bool { return x.A == f.A && x.B == f.B && x.Knot == f.Knot }
+			if slices.ContainsFunc(there, same) {
 				continue
 			}
 			mean, square, with := 0.0, 0.0, 0.0
