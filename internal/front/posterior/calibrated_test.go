@@ -102,7 +102,7 @@ func calibrates(t *testing.T, number int, text string, seed uint64) {
 			}
 			with = strings.Replace(with, before, c.Name+" = ["+strings.Join(list, ", ")+"]", 1)
 		}
-		with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 99  starts = 2  depth = 7  seed = %d }",
+		with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 120  starts = 2  depth = 7  seed = %d }",
 			r.Number)
 		found, err := Run(context.Background(), parsed(t, with), Options{})
 		if err != nil {
