@@ -14,8 +14,8 @@ const (
 )
 
 // If an objective has at least manyDerivatives and most of them are loose, the two runs may agree on the rest by
-// chance: the errors of these are multiplied by byChance. If its value is lost, someDerivatives are enough. So is
-// the error of the value if most of someDerivatives or more are lost.
+// chance: the errors of these are multiplied by byChance. If its value is lost, or most of them are,
+// someDerivatives are enough; if most of them are, so is the error of the value.
 const manyDerivatives, someDerivatives, byChance = 8, 3, 30
 
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
@@ -145,13 +145,15 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 		}
 	}
 	value := g.value(x, most, noise)
+	mostLost := matter >= someDerivatives && 2*lost > matter
 	switch {
 	case matter >= someDerivatives && marked == matter && value > result.Sound: // none tells which of the others matter
 		g.chance(x, most, size, max(noise, float64(partOfValue*size)))
-	case 2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == result.Lost):
+	case mostLost,
+		2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == result.Lost):
 		g.chance(x, most, size, all)
 	}
-	if by := *x; value == result.Sound && matter >= someDerivatives && 2*lost > matter {
+	if by := *x; mostLost && value == result.Sound {
 		by.Err *= byChance
 		value = min(g.value(&by, most, noise), result.Loose)
 	}
