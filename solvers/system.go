@@ -113,10 +113,9 @@ type Cause struct {
 // can come apart, except two at fixed times.
 type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
-	// OneSided reports whether several conditions or levels of guards change at j, and the derivative from the left
-	// differs from that from the right. It names two of them, for messages. The caller must enter the segment anew
-	// afterwards.
-	OneSided(j *Junction) (which [2]string, some bool)
+	// ApartAt reports whether several conditions or levels of guards change at j, and can come apart. It names two of
+	// them, for messages. The caller must enter the segment anew afterwards.
+	ApartAt(j *Junction) (which [2]string, some bool)
 }
 
 // Junction is a point of a run at which several conditions may change at one time.

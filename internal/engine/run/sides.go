@@ -135,7 +135,7 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 	if found.Times != nil {
 		s.times = timesOfEvents(r, c, found.Times)
 	}
-	s.settled = s.explain(r.missed) && s.meets(r.tied)
+	s.settled = s.explain(r.missed) && s.meets(r.met)
 	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
 	s.limit()
@@ -308,18 +308,13 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 
 // followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by
 // no more than near are one.
-func followable(list []solvers.Warning, near float64) bool {
-	for i := range list {
-		switch w := &list[i]; w.Kind {
-		case solvers.Edge, solvers.Brink, solvers.Grazing:
+func followable(stats *solvers.Stats, near float64) bool {
+	for _, w := range stats.Warnings {
+		if w.Kind == solvers.Edge || w.Kind == solvers.Brink || w.Kind == solvers.Grazing {
 			return false
-		case solvers.Tie, solvers.OneSided, solvers.Together:
-			if w.Value > near { // at two times, which lie near each other
-				return false
-			}
 		}
 	}
-	return true
+	return !slices.ContainsFunc(stats.Meetings, func(m solvers.Meeting) bool { return m.Gap > near })
 }
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
@@ -431,25 +426,13 @@ func (s *Sides) explain(missed []solvers.Warning) bool {
 	return true
 }
 
-// meets reports whether all ties of a run are at coincidences that were met.
-func (s *Sides) meets(tied []float64) bool {
-	for _, t := range tied {
-		if !slices.ContainsFunc(s.runs[0].times, func(x float64) bool { return math.Abs(x-t) <= s.runs[0].within }) {
-			return false
-		}
-	}
-	return true
-}
-
-// tieTimes lists when a run warned of ties.
-func tieTimes(list []solvers.Warning) (times []float64) {
-	for i := range list {
-		switch list[i].Kind {
-		case solvers.Tie, solvers.OneSided, solvers.Together:
-			times = append(times, list[i].T)
-		}
-	}
-	return times
+// meets reports whether all meetings of a run are at coincidences that were met.
+func (s *Sides) meets(list []trust.Meeting) bool {
+	return !slices.ContainsFunc(list, func(m trust.Meeting) bool {
+		return !slices.ContainsFunc(s.runs[0].times, func(t float64) bool {
+			return math.Abs(t-m.T) <= s.runs[0].within
+		})
+	})
 }
 
 // nearMisses lists what a run may have missed.

@@ -56,7 +56,6 @@ type Meeting struct {
 	solvers.Meeting
 	Fold       onesided.Fold
 	Columns    []bool
-	Told       bool // by a warning of the run
 	Of         *explain.Explainer
 	Experiment string // whose run it was; "" for that of the model
 }
