@@ -18,53 +18,16 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
 		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM),
 	}
-	all := func(int) bool { return true }
 	if k.anyStill(c.Choose) {
-		for _, out := range c.Choose.Outputs {
-			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
-		}
+		found = slices.DeleteFunc(k.at(c.Choose, &at), func(x Kink) bool { return !x.Still && !x.Held })
 	}
 	if k.anyStill(c.Guards) {
-		truths := tapec.Truths.Name().String()
-		list, jump := k.bending(outlet{c.Guards, truths, func(i int) bool {
+		found = append(found, k.through(outlet{c.Guards, tapec.Truths.Name().String(), func(i int) bool {
 			return c.GuardList[i].Event >= 0 || c.GuardList[i].Mode >= 0
-		}}, &at, true)
-		k.stand(m, jump)
-		if k.known {
-			jump = slices.DeleteFunc(jump, func(i int) bool { return k.idle[i] })
-		}
-		found = append(found, reaching(list, truths, jump)...)
+		}}, &at, true)...)
 	}
 	k.decided = len(found) > 0
 	return decide(found)
-}
-
-// stand notes which conditions of events have been at their thresholds since the start, where they did not hold, and
-// do not come: they are the same on the other side, since what holds at the start is no event. jump are the guards of
-// those that are there at a mark.
-func (k *Kinks) stand(m *solvers.Mark, jump []int) {
-	if m.Kind != solvers.MarkStart {
-		for i := range k.idle {
-			if !slices.Contains(jump, i) {
-				delete(k.idle, i)
-			}
-		}
-		return
-	}
-	k.idle = map[int]bool{}
-	holds := k.tapes[k.model.Compiled.Guards].eval.Output(tapec.Truths.Name().String())
-	for _, i := range jump {
-		if k.never(i, holds[i] != 0) {
-			k.idle[i] = true
-		}
-	}
-}
-
-// never reports whether guard i is the condition of an event that does not hold at the start and does not come.
-func (k *Kinks) never(i int, holds bool) bool {
-	g := k.model.Compiled.GuardList[i]
-	return g.Event >= 0 && !g.Crossing && !holds && !k.happened[[2]int{g.Event, g.Elem}] &&
-		!k.model.Checked.Events[g.Event].Start
 }
 
 // decide notes that kinks decide about modes or events.
