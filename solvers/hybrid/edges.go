@@ -98,11 +98,11 @@ func (s *edges) lookAt(e *edge, i int) {
 	case !g.Crossing && rate < 0 && !s.lingers(i, e.eps, e.f): // it leaves its threshold for the side where it waits
 		return
 	}
-	if s.apart(s.here(), s.meets.ofGuard(i), s.meets.startOf()) {
+	a, b := s.meets.ofGuard(i), s.meets.startOf()
+	if s.apart(s.here(), &a, &b) {
 		s.warn(solvers.Warning{Kind: solvers.Edge, T: s.t, Name: s.guardName(i), Instant: -1})
-		m := s.meets.meeting(s.meets.ofGuard(i), s.meets.startOf(), 0)
-		m.Told = true
-		s.meets.noteIn(&s.stats.Meetings, m, s.t)
+		b.told = true
+		s.meets.note(&s.stats.Meetings, &a, &b, 0, s.t)
 		s.standing = slices.DeleteFunc(s.standing, func(k int) bool { return k == i })
 	}
 }
@@ -113,8 +113,8 @@ func (s *edges) here() *past { return &past{t: s.t, y: s.y, d: s.d, m: s.m} }
 // bend notes that rates have a kink where guard i stands.
 func (s *edges) bend(i int) {
 	a, b := s.meets.ofGuard(i), s.meets.startOf()
-	if s.opts.Bends && s.apart(s.here(), a, b) {
-		s.meets.noteIn(&s.stats.Bends, s.meets.meeting(a, b, 0), s.t)
+	if s.opts.Bends && s.apart(s.here(), &a, &b) {
+		s.meets.note(&s.stats.Bends, &a, &b, 0, s.t)
 	}
 }
 
@@ -172,8 +172,8 @@ func (s *edges) readAtEdge(i int, m []float64) {
 			return
 		}
 		site := &member{kind: solvers.MarkSite, guard: -1, instant: k}
-		if s.apart(s.here(), site, s.meets.startOf()) {
-			s.meets.noteIn(&s.stats.Meetings, s.meets.meeting(s.meets.ofGuard(i), site, 0), s.t)
+		if a, b := s.meets.ofGuard(i), s.meets.startOf(); s.apart(s.here(), site, &b) {
+			s.meets.note(&s.stats.Meetings, &a, site, 0, s.t)
 		}
 	}
 }

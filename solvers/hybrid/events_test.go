@@ -200,9 +200,9 @@ func TestElements(t *testing.T) {
 			Rho:   above(1),
 		})
 	}
-	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(l *log, st solvers.Stats) {
-		if len(st.Warnings) != 0 {
-			t.Errorf("warnings %v", st.Warnings)
+	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(_ *log, st solvers.Stats) {
+		if len(st.Meetings) != 3 || len(st.Warnings) != 3 {
+			t.Errorf("meetings %v, warnings %v", st.Meetings, st.Warnings)
 		}
 	})
 }

@@ -26,8 +26,9 @@ type member struct {
 	here     bool    // the time of the instant was set in this group
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
-	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
-	party    int // to a meeting, where those are looked for
+	depth    int  // 0 for what time or the flow made happen, and one more than what set it off otherwise
+	party    int  // to a meeting, where those are looked for
+	told     bool // a warning of its own tells what it meets
 }
 
 // group is the part of a Solver that knows what happens at one time, and in which order.

@@ -43,9 +43,10 @@ func (s *junctions) junction(j solvers.Junction) {
 	if !some {
 		return
 	}
-	j.Y, j.D, j.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
-	j.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
-	s.meets.noteIn(&s.stats.Meetings, solvers.Meeting{Many: &j, Names: which}, j.T)
+	many := j
+	many.Y, many.D, many.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
+	many.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
+	s.meets.add(&s.stats.Meetings, solvers.Meeting{Many: &many, Names: which, T: j.T})
 }
 
 // atStart asks about conditions that change where the run begins.

@@ -41,6 +41,8 @@ type meetings struct {
 	lastSite []int    // the instants of those at that time
 	alt      [2][]float64
 	altD     [2][]float64
+	times    []float64 // [instants] in the past
+	margins  []float64 // [guards] there
 }
 
 // past is a time of the run, with the left limits there, and what came.
@@ -59,13 +61,14 @@ type nearBy struct {
 // forget forgets another run.
 func (s *meetings) forget() {
 	s.came, s.rising, s.lapsing, s.lastSite = s.came[:0], s.rising[:0], s.lapsing[:0], s.lastSite[:0]
-	s.last = math.Inf(-1)
+	s.last, s.turn = math.Inf(-1), 0
 	for i := range s.lately {
 		s.lately[i].t, s.lately[i].came = s.last, s.lately[i].came[:0]
 	}
 	for k := range s.alt {
 		if s.alt[k] == nil {
 			s.alt[k], s.altD[k] = make([]float64, s.size.N), make([]float64, s.size.D)
+			s.times, s.margins = make([]float64, len(s.sched.list)), make([]float64, len(s.guards))
 		}
 	}
 }
@@ -140,22 +143,23 @@ func (s *meetings) look(t float64, y []float64) {
 		}
 		for j := range n {
 			a, b := s.endLast(j, n)
-			s.noteIn(&s.stats.Bends, s.meeting(a, b, 0), at.t)
+			s.note(&s.stats.Bends, a, b, 0, at.t)
 		}
 	}
 }
 
 // startOf is the start of the run, as what others may come before.
-func (s *meetings) startOf() *member {
+func (s *meetings) startOf() member {
 	at := s.sched.times[solvers.InstantStart]
-	return &member{kind: solvers.MarkStart, instant: int(solvers.InstantStart), guard: -1, at: at}
+	return member{kind: solvers.MarkStart, instant: int(solvers.InstantStart), guard: -1, at: at}
 }
 
 // atLimits notes what comes at the start, or at the last time that it may come, where it does not come if it is moved;
 // and conditions that are about to be met as the run ends. Conditions that hold at the start have no such time, nor has
 // what a body sets. Knots and bounds at the start show in second derivatives.
 func (s *meetings) atLimits(at *past) {
-	start := s.startOf()
+	of := s.startOf()
+	start := &of
 	since := at.t - start.at
 	for i := range s.wave {
 		m := &s.wave[i]
@@ -165,7 +169,7 @@ func (s *meetings) atLimits(at *past) {
 		in := &s.sched.list[m.instant]
 		switch {
 		case m.kind == solvers.MarkRemode && s.opts.Bends && since <= s.eventTol(at.t, 0) && s.apart(at, m, start):
-			s.noteIn(&s.stats.Bends, s.meeting(m, start, 0), at.t)
+			s.note(&s.stats.Bends, m, start, 0, at.t)
 		case m.kind != solvers.MarkFire || s.silent(m):
 			continue
 		case since <= float64(closeBy*s.span) && s.span > 0 && s.sched.set[m.instant] == 0 && !in.Pending:
@@ -181,7 +185,8 @@ func (s *meetings) atLimits(at *past) {
 	}
 	if s.ends {
 		for _, x := range s.rising {
-			s.meet(s.ofGuard(x.guard), &s.end, x.gap, at)
+			of := s.ofGuard(x.guard)
+			s.meet(&of, &s.end, x.gap, at)
 		}
 	}
 }
@@ -220,39 +225,36 @@ func (s *meetings) noteParties(i, j int, at *past) {
 	if reads(a) && (reads(b) || s.silent(b)) || reads(b) && s.silent(a) {
 		return
 	}
-	s.noteIn(&s.stats.Meetings, s.meeting(a, b, 0), at.t)
+	s.note(&s.stats.Meetings, a, b, 0, at.t)
 }
 
 // meet notes that two causes meet, the second a gap behind the first, if they can come apart.
 func (s *meetings) meet(a, b *member, gap float64, at *past) {
 	if s.apart(at, a, b) {
-		s.noteIn(&s.stats.Meetings, s.meeting(a, b, gap), at.t)
+		s.note(&s.stats.Meetings, a, b, gap, at.t)
 	}
 }
 
-// meeting returns that of two causes. Those of periodic events are the same each time, so that there are not too many.
-func (s *meetings) meeting(a, b *member, gap float64) solvers.Meeting {
-	m := solvers.Meeting{
-		Causes: [2]solvers.Cause{a.cause(), b.cause()}, Names: [2]string{s.partyName(a), s.partyName(b)},
-		Nth: [2]int{a.nth, b.nth}, Gap: gap,
-	}
+// note adds what two causes make to a list. Those of periodic events are the same each time, so that there are not too
+// many.
+func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
+	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Nth: [2]int{a.nth, b.nth}, Gap: gap, T: t}
 	m.Causes[0].Nth, m.Causes[1].Nth = 0, 0
-	return m
-}
-
-// noteIn adds a meeting to a list. Unless somebody asks for meetings, it warns of those.
-func (s *meetings) noteIn(list *[]solvers.Meeting, m solvers.Meeting, t float64) {
-	if m.Many == nil {
-		i := slices.IndexFunc(*list, func(x solvers.Meeting) bool { return x.Many == nil && x.Causes == m.Causes })
-		if i >= 0 {
-			(*list)[i].Gap = max((*list)[i].Gap, m.Gap)
+	for i := range *list {
+		if x := &(*list)[i]; x.Many == nil && x.Causes == m.Causes {
+			x.Gap = max(x.Gap, gap)
 			return
 		}
 	}
+	m.Names, m.Told = [2]string{s.partyName(a), s.partyName(b)}, b.told
+	s.add(list, m)
+}
+
+// add adds a meeting to a list. Unless somebody asks for meetings, it warns of those.
+func (s *meetings) add(list *[]solvers.Meeting, m solvers.Meeting) {
 	if len(*list) == mostMeetings {
 		return
 	}
-	m.T = t
 	*list = append(*list, m)
 	if list == &s.stats.Meetings && !m.Told && !s.opts.Meetings {
 		s.warn(m.Warning())
@@ -282,13 +284,12 @@ func (m *member) cause() solvers.Cause {
 }
 
 // ofGuard is what happens where guard i is met.
-func (s *meetings) ofGuard(i int) *member {
+func (s *meetings) ofGuard(i int) member {
+	m := member{kind: solvers.MarkMode, guard: i, instant: -1}
 	if g := &s.guards[i]; g.Event >= 0 {
-		return &member{
-			kind: solvers.MarkFire, firing: solvers.Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1,
-		}
+		m.kind, m.firing = solvers.MarkFire, solvers.Firing{Event: g.Event, Elem: g.Elem}
 	}
-	return &member{kind: solvers.MarkMode, guard: i, instant: -1}
+	return m
 }
 
 // nearly notes the conditions that come to hold soon after the trial step, or cease to about its end, with the field f
@@ -364,8 +365,8 @@ func (s *meetings) interferes(at *past) {
 	first := func(x nearBy) { // of what came that it can come apart from
 		b := s.ofGuard(x.guard)
 		for k := range s.came {
-			if a := &s.came[k]; s.apart(at, a, b) {
-				s.noteIn(&s.stats.Meetings, s.meeting(a, b, x.gap), at.t)
+			if a := &s.came[k]; s.apart(at, a, &b) {
+				s.note(&s.stats.Meetings, a, &b, x.gap, at.t)
 				return
 			}
 		}
@@ -429,20 +430,18 @@ func (s *meetings) soon(t, u float64, a, b *member) bool {
 // wasComing reports whether m was about to come, soon later, before what came in the past did.
 func (s *meetings) wasComing(m *member, soon float64, p *past) bool {
 	if m.guard < 0 {
-		times := make([]float64, len(s.sched.list))
-		s.sys.InstantTimes(p.d, times)
-		at := times[m.instant]
+		s.sys.InstantTimes(p.d, s.times)
+		at := s.times[m.instant]
 		if of := s.sched.list[m.instant].Period; of >= 0 {
-			at = math.FMA(float64(m.nth), times[of], at)
+			at = math.FMA(float64(m.nth), s.times[of], at)
 		}
 		return math.Abs(at-p.t-soon) <= float64(4*soon)
 	}
 	f := s.rates(p.y, p.d, p.m)
-	rho := make([]float64, len(s.guards))
-	s.sys.GuardValues(p.t, p.y, rho, s.mid.Truth)
+	s.sys.GuardValues(p.t, p.y, s.margins, s.mid.Truth)
 	s.guardsAlong(p.t, float64(4*soon), f, p.y, s.mid.Rho, s.mid.Truth)
 	s.sys.Enter(s.d, s.m)
-	return roots.Sign(rho[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
+	return roots.Sign(s.margins[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
 }
 
 // justRead notes what comes just after an observation, and can come before it. Of modes that change just behind the

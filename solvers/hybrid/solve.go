@@ -217,7 +217,9 @@ func (s *Solver) placed(err error) error {
 
 // reset forgets the run before.
 func (s *Solver) reset() {
-	s.stats = solvers.Stats{Warnings: s.stats.Warnings[:0], Made: s.stats.Made}
+	s.stats = solvers.Stats{
+		Warnings: s.stats.Warnings[:0], Meetings: s.stats.Meetings[:0], Bends: s.stats.Bends[:0], Made: s.stats.Made,
+	}
 	clear(s.stats.Made)
 	s.worked = s.implicitWork()
 	s.y = s.loan.recall(s.trial, s.y)
