@@ -32,9 +32,8 @@ func (w *Separator) Bends(i int, folds []Fold) []bool {
 		seen := func(list []tapec.Name) bool {
 			return slices.ContainsFunc(list, func(n tapec.Name) bool { return x.seen[n] })
 		}
-		reached := in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
+		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
-		out[k] = reached && (in.reads == nil || seen(in.reads))
 	}
 	return out
 }
@@ -73,7 +72,6 @@ type Into struct {
 	names  []tapec.Name
 	events []int
 	rows   []int
-	reads  []tapec.Name // of all that, only what reads one of these; nil for all
 }
 
 // IntoAll is what reaches everything.
@@ -146,8 +144,7 @@ func (x *Into) part(m *compiled.Model, at source.Span) {
 }
 
 // Folds tells which of the variables, by columns of a row of the gradient, may move the causes of each tie apart: those
-// that any of their times depends on in any way, by the events that fired, Stats.Fired, or nil for all. It also tells
-// what depends on these causes.
+// that any of their times depends on in any way, by the events that fired, Stats.Fired, or nil for all.
 func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int,
 ) (list []Fold) {
 	if w.model.Settles() { // others fire on the way to a steady state
@@ -158,7 +155,7 @@ func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []comp
 		if j := ties[i].Many; j != nil {
 			causes = w.causesAt(j)
 		}
-		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i], causes)}
+		f := Fold{Moves: sets.New(columns), Into: IntoAll()}
 		for k, moves := range w.movers(&ties[i], causes, fired, variables, columns) {
 			if moves {
 				f.Moves.Add(k)
@@ -224,43 +221,6 @@ func (w *Separator) setsNear(by solvers.Cause, causes []cause) bool {
 			return assigned
 		})
 	})
-}
-
-// meets tells what depends on the causes of a tie.
-func (w *Separator) meets(tie *solvers.Meeting, causes []cause) (into Into) {
-	c := w.model.Compiled
-	for _, x := range causes {
-		switch {
-		case x.guard >= 0:
-			into.condition(w.model, x.guard)
-			continue
-		case x.clock >= 0:
-			into.part(w.model, c.ClockList[x.clock].Span)
-			continue
-		case tie.Many != nil:
-			into.all = into.all || c.InstantList[x.instant].Bound != tapec.NoBound
-			continue
-		}
-		// Observations and bounds of integrals are where others see a change, and change nothing else.
-		switch in := c.InstantList[x.instant]; in.Kind {
-		case tapec.Fire, tapec.Every:
-			into.events = append(into.events, in.Event)
-		case tapec.Site:
-			for _, o := range c.AtTimes[in.Group].Outputs {
-				into.reads = append(into.reads, tapec.MustName(o.Name))
-			}
-		case tapec.Remode:
-			for _, i := range in.Modes {
-				if n := w.model.ModeAt(i); in.Bound == tapec.NoBound {
-					into.names = append(into.names, n)
-				} else {
-					into.reads = append(into.reads, n)
-				}
-			}
-		}
-	}
-	into.all = into.all || len(into.names)+len(into.events) == 0
-	return into
 }
 
 // Movers tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that

@@ -13,9 +13,7 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []trust.Meeting) {
 	list := stats.Meetings
 	for i := range list {
 		for _, f := range r.worker.Folds(list[i:i+1], stats.Fired, r.places, r.columns) {
-			m := trust.Meeting{Meeting: list[i], Fold: f, Columns: make([]bool, r.columns), Of: r.model.Explain}
-			f.Mark(m.Columns)
-			found = append(found, m)
+			found = append(found, trust.Meeting{Meeting: list[i], Fold: f, Of: r.model.Explain})
 		}
 	}
 	return found
@@ -35,7 +33,6 @@ func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []onesided.Fold) {
 	list = append(list, r.worker.Folds(stats.Bends, stats.Fired, r.places, r.columns)...)
 	for i := n; i < len(list); i++ {
 		list[i].Meets = true
-		list[i].Into = onesided.IntoAll() // also what else happens then, at a time that either sets
 	}
 	return list
 }

@@ -322,7 +322,6 @@ func followable(stats *solvers.Stats, near float64) bool {
 func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64,
 ) (d *trust.Decision, all bool) {
 	s.Undo()
-	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
 		return nil, false
 	}
@@ -395,22 +394,6 @@ func isMet(r *Runner, s *Sides, f *onesided.Fold) bool {
 			return m.Unknown == "" && math.Abs(m.T-f.T) <= m.Within() && slices.Contains(m.Guards, i)
 		})
 	})
-}
-
-// leapsOf returns how far derivatives by columns along which both runs go on from other states are from those of the
-// sides: what the order of the run says of them is one side at best. It is 0 for all others.
-func leapsOf(s *trust.Result, mine, theirs *Sides) []float64 {
-	if mine == nil || theirs == nil || !slices.Contains(mine.Leaps, true) {
-		return nil
-	}
-	list := make([]float64, len(s.Gradient))
-	for at := range list {
-		if k := at % s.Columns; mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] {
-			l, r := mine.Left[at/s.Columns*mine.n+k], mine.Right[at/s.Columns*mine.n+k]
-			list[at] = math.Abs(l-r) + math.Abs(l-s.Gradient[at])
-		}
-	}
-	return list
 }
 
 // explain reports whether all that may have been missed is a cause of a coincidence, which it reaches there.

@@ -60,8 +60,8 @@ func (s *Result) tellMeetings(all bool) {
 		}
 		some := all
 		for k := range open {
-			some = some || open[k] && x.Columns[k]
-			open[k] = open[k] && !x.Columns[k]
+			some = some || open[k] && x.Fold.Moves.Has(k)
+			open[k] = open[k] && !x.Fold.Moves.Has(k)
 		}
 		if some {
 			var one diag.List
