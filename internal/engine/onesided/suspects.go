@@ -1,8 +1,6 @@
 package onesided
 
 import (
-	"slices"
-
 	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
@@ -127,9 +125,10 @@ func (x *Suspects) weigh(k *Kink) {
 		}
 	}
 	switch {
+	case k.settled && m.Moment(x.mark.Firing.Event) == compiled.AfterEnd:
+		k.Into.all = true // what is read there and depends on it
 	case k.settled:
 		k.spread(m)
-		x.ofReaders(k)
 	case k.Kept && !k.last:
 		return
 	case k.Tie, k.Kept, k.Dosed:
@@ -246,28 +245,4 @@ func (k *Kink) spread(m *compiled.Model) {
 // but at other times.
 func (k *Kink) counts(m *compiled.Model, out tape.Output, i int) bool {
 	return k.of != m.Compiled.Peaks || m.Layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
-}
-
-// ofReaders makes what bends at a steady state after the end of a run what is read there and depends on it.
-func (x *Suspects) ofReaders(k *Kink) {
-	m := x.kinks.model
-	e := x.mark.Firing.Event
-	if m.Moment(e) != compiled.AfterEnd || k.Into.all || len(k.Into.events) > 0 {
-		return
-	}
-	read := m.Compiled.AtEvents[e]
-	if read == nil { // by observations alone
-		k.Into.all = true
-		return
-	}
-	var readers []tapec.Name
-	for _, out := range read.Outputs {
-		n := tapec.MustName(out.Name)
-		by := newDependence(x.kinks.problem, nil)
-		by.followAll(compiled.InputsOf(read, n, -1))
-		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
-			readers = append(readers, n)
-		}
-	}
-	k.Into.names = readers
 }
