@@ -126,7 +126,7 @@ type Junction struct {
 	Start, End bool         // of the run
 	Bounds     int          // bounds of integrals that come there
 	Fired      []Cause      // of the events there
-	Span, Soon float64      // the length of the run, and the time within which conditions change at one time
+	Soon       float64      // the time within which conditions change at one time
 }
 
 // Clock is a System with conditions, levels or kinks that depend on time, parameters, discretes and modes only. They
@@ -208,8 +208,6 @@ type Event struct {
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
 	Silent         bool // the body changes nothing that is seen at once: only what is pending
-	// Read tells that the state is read where the event happens.
-	Read bool
 }
 
 // Never is the time of an instant that is not pending.

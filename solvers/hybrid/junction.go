@@ -36,7 +36,7 @@ func (s *junctions) junction(j solvers.Junction) {
 	if !ok || len(s.guards) == 0 || !(s.span > 0) {
 		return
 	}
-	j.Span, j.Soon = s.span, float64(closeBy*s.span)
+	j.Soon = float64(closeBy * s.span)
 	s.met = j
 	which, some := sep.ApartAt(&s.met)
 	s.sys.Enter(s.d, s.m)
