@@ -134,8 +134,8 @@ const (
 	// Tie: two simultaneous events, which nothing moves apart, give different results in the other order. Other names
 	// the later one.
 	Tie
-	// OneSided: two causes come at one time, or the second one Value behind the first, and can come apart. Derivatives by
-	// what moves them apart may be those of the order in which they came.
+	// OneSided: two causes come at one time, or the second one Value behind the first, and can come apart. Derivatives
+	// by what moves them apart may be those of the order in which they came.
 	OneSided
 	// Edge: a condition stands on its threshold at the start. With a tiny change of parameters an event comes or
 	// goes, or the run begins in another mode.
@@ -170,8 +170,8 @@ const (
 	// Standing: the condition of an event, of all its elements, held from the start on and was never false, so it did
 	// not fire.
 	Standing
-	// Together: several of the conditions that guards are made of change at one time, and can come apart. Name and Other
-	// are two of them.
+	// Together: several of the conditions that guards are made of change at one time, and can come apart. Name and
+	// Other are two of them.
 	Together
 	// Ended: like Standing, but the condition became false, and never true again.
 	Ended

@@ -90,8 +90,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		if of := reading(w.Other); of != "" {
 			what = fmt.Sprintf("%s comes %s at %s", x.condition(w.Name), how, of)
 		}
-		l.Warnf(CodeTie, at, "%s, %s: derivatives by what moves one of them alone are those of the order in which they "+
-			"came, and may be others in the other", what, x.When(w.T))
+		l.Warnf(CodeTie, at, "%s, %s: derivatives by what moves one of them alone are those of the order in which "+
+			"they came, and may be others in the other", what, x.When(w.T))
 	case solvers.Together:
 		if w.Name == w.Other {
 			l.Warnf(CodeTie, at, "parts of %s change together at %s, and it is not the same whichever comes first: "+

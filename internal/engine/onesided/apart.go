@@ -33,8 +33,8 @@ func (w *Separator) inputs(c cause) []tapec.Name {
 	return w.model.CauseInputs(solvers.Cause{Guard: c.guard, Instant: c.instant})
 }
 
-// motion is how what derivatives are taken by moves, with all states and the discretes that bodies set to what moves, or
-// at the start those that are variables; or how nothing but time does.
+// motion is how what derivatives are taken by moves, with all states and the discretes that bodies set to what moves,
+// or at the start those that are variables; or how nothing but time does.
 type motion struct {
 	time bool
 	way  int // numbers that move by different parts of themselves
