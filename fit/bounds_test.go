@@ -1,11 +1,13 @@
 package fit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/lang/diag"
 )
 
 // TestBoundsOfParams: bounds that read params are what these are in the run, also where they follow others, and a fit
@@ -50,4 +52,45 @@ solver { rtol = 1e-10 }
 	refused(root, set("um", 1.2), "the bounds of u, -1.2 and NaN, which follow from params, are not both numbers")
 	sought := parse(t, strings.Replace(text, "top = 6", "top = 6 in [1, 8]", 1))
 	refused(sought, fit.Options{}, "is searched for as well")
+}
+
+// TestPriorAtBounds: an estimate at the edge of where its prior has a density has a derivative, from within. A kink of
+// what a prior is made of is told all the same.
+func TestPriorAtBounds(t *testing.T) {
+	const text = `
+time t from 0 to 7
+param a = 0.4 in [0, inf]
+param b = 0.4 BOUNDS
+state x = a, y = b
+x' = -0.16*x
+y' = -0.52*y
+data D { time = [0.2, 1.5, 3.8, 4.4, 5.7]  v = [1.2, 1, 0.82, 0.83, 0.6] }
+observe o = x + y ~ normal(0.1) from D.v
+objective L = nll() - log_prior()
+fit { intervals = none }
+`
+	kinks := func(bounds string) (*fit.Result, string) {
+		r := run(t, parse(t, strings.Replace(text, "BOUNDS", bounds, 1)), fit.Options{})
+		for _, d := range r.Warnings {
+			if d.Code == odes.CodeKink {
+				return r, d.Message
+			}
+		}
+		return r, ""
+	}
+	for _, bounds := range []string{
+		"in [0, inf] ~ normal(0.2, 0.5)", "in [0, 1] ~ half_normal(0.5)", "in [0, 1] ~ uniform(0, 1)",
+	} {
+		if r, kink := kinks(bounds); kink != "" || r.Estimates[1].AtBound != -1 {
+			t.Errorf("%s: %q, %+v", bounds, kink, r.Estimates[1])
+		}
+	}
+	moved := parse(t, strings.Replace(text, "BOUNDS", "in [0, inf] ~ normal(max(c, 0), 0.5)\nparam c = 0", 1))
+	s, err := moved.Sensitivities(t.Context(), odes.Options{Wrt: []string{"c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink }) {
+		t.Errorf("nothing is said of max(c, 0): %+v", s.Warnings)
+	}
 }
