@@ -290,7 +290,14 @@ func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 			Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 		})
 	}
-	noise, sizes, n := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value)), p.sizes(m.x), len(m.x)
+	sizes, n := p.sizes(m.x), len(m.x)
+	for i, reach := range (judge{p}).reaches(m.x) {
+		const nothing = 1e-9 // a part of what it could be is no size to move an estimate by
+		if sizes[i] < float64(nothing*reach) {
+			sizes[i] = reach
+		}
+	}
+	noise := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value))
 	var rest []int // what is told, moved alone
 	folded := c.problem.Folded()
 	for _, i := range m.free() {
