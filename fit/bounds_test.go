@@ -1,6 +1,7 @@
 package fit_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -92,5 +93,37 @@ fit { intervals = none }
 	}
 	if !slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink }) {
 		t.Errorf("nothing is said of max(c, 0): %+v", s.Warnings)
+	}
+}
+
+// TestFlatBetweenBounds: data behind the growth of a population tell neither where it began nor, but for its least
+// value, how fast it grew. Slopes there are so small that standard errors are a trillion times as long as the bounds.
+func TestFlatBetweenBounds(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 24
+state N = N0
+N' = r*N*(1 - N/K)
+param r = 1.21 in [0.02958, 26.62]
+param K = 5.46 in [0.198, 178.2]
+param N0 = 0.115 in [0.003828, 3.445]
+data D {
+  time = [7.66, 7.69, 10.01, 10.56, 10.65, 13.07, 14.83, 15, 17.21, 17.32, 18.81, 22.02, 22.3]
+  y = [37, 27, 30, 42, 32, 22, 35, 33, 29, 36, 31, 21, 36]
+}
+observe o = 5*N ~ poisson() from D.y
+objective L = nll()
+fit { starts = 1 }
+`), fit.Options{})
+	said := messages(r)
+	for _, want := range []string{"N0 is not identifiable from this data", "the data only tell that r is at least"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not said: %s\n%s", want, said)
+		}
+	}
+	if N0 := estimate(t, r, "N0"); r.Identifiable || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
+		t.Errorf("identifiable: %v, %+v", r.Identifiable, N0)
+	}
+	if K := estimate(t, r, "K"); !(K.StdErr < 1) {
+		t.Errorf("%+v", K)
 	}
 }

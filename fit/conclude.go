@@ -798,10 +798,19 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 		}) {
 			continue // that was said
 		}
-		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
+		below, above := x.OpenLower == "flat", x.OpenUpper == "flat"
+		if x.boundless() {
+			below, above = below || x.OpenLower == "bound", above || x.OpenUpper == "bound"
+		}
+		switch {
 		case below && x.OpenUpper == "failed" || above && x.OpenLower == "failed": // the mark of that end says so
 		case below && above:
-			note(diag.Warning, "%s is not identifiable from this data: its profile is flat", x.Text())
+			why := "its profile is flat"
+			if x.boundless() {
+				why = "its standard error is more than a thousand times as large as its bounds are apart"
+				out.withoutError(i)
+			}
+			note(diag.Warning, "%s is not identifiable from this data: %s", x.Text(), why)
 			out.Identifiable = false
 		case below:
 			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
@@ -810,6 +819,25 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 			note(diag.Warning, "the data only tell that %s is at least %s: its profile is flat above", x.Text(),
 				diag.Number(x.Lower))
 		}
+	}
+}
+
+// boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the other,
+// the data change by less than a thousandth of their scatter.
+func (e *Estimate) boundless() bool {
+	const nothing = 1e-3
+	span, err := e.HighBound-e.LowBound, e.StdErr
+	if e.Log {
+		span, err = math.Log(e.HighBound/e.LowBound), e.StdErr/math.Abs(e.Value)
+	}
+	return !math.IsInf(err, 1) && span < float64(nothing*err)
+}
+
+// withoutError takes the standard error of an estimate away that the data do not tell.
+func (r *Result) withoutError(i int) {
+	r.Estimates[i].StdErr = math.Inf(1)
+	for k := range r.Correlation {
+		r.Correlation[i][k], r.Correlation[k][i] = math.NaN(), math.NaN()
 	}
 }
 
