@@ -127,3 +127,32 @@ fit { starts = 1 }
 		t.Errorf("%+v", K)
 	}
 }
+
+// TestScatterAtBound: an estimate that is held at its bound takes no degree of freedom from the scatter, and is charged
+// for all the same.
+func TestScatterAtBound(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 3
+param a = 1 in [0, 10]
+param b = 1 in [0, 10]
+state x = a, y = b
+x' = 0
+y' = 1
+data D { time = [1, 2, 3]  v = [1, 2, 3]  w = [-3, -4, -5.5] }
+observe o = x ~ normal(1) from D.v
+observe q = y ~ normal(1) from D.w
+objective L = nll()
+fit { scatter = estimated  intervals = wald }
+`), fit.Options{})
+	squares := 2.0
+	for i, w := range []float64{-3, -4, -5.5} {
+		d := w - float64(i+1)
+		squares += d * d
+	}
+	near(t, "factor", r.Factor, math.Sqrt(squares/5), 1e-6)
+	near(t, "error of a", estimate(t, r, "a").StdErr, math.Sqrt(squares/5/3), 1e-6)
+	near(t, "AIC", r.AIC, 2*r.NLL+4, 1e-9)
+	if r.Freedom != 5 {
+		t.Errorf("%d degrees of freedom", r.Freedom)
+	}
+}

@@ -709,6 +709,12 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
 	}
+	if !p.squares && m.cov == nil && c.Certified && !p.settings.Unlikely &&
+		p.model.ReadsLikelihood(p.settings.Objective) {
+		note(diag.Note, "there are no standard errors and intervals: they are those of a sum of nll() and of priors "+
+			"whose numbers are constants, and %s is more; write what it has besides as a prior of a param "+
+			"(log_prior()), or as data of an observation (nll())", p.settings.Objective)
+	}
 	if out.strays != "" {
 		note(diag.Warning, "%s", out.strays)
 	}
