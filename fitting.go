@@ -192,3 +192,6 @@ func (m *Model) ReadsLargest(name string) bool { return m.engine.ReadsLargest(na
 // ReadsExperiments reports whether an objective or a constraint reads a likelihood that adds up over the experiments
 // of the model. Any other one is that of the run without their changes.
 func (m *Model) ReadsExperiments(name string) bool { return m.engine.ReadsExperiments(name) }
+
+// ReadsLikelihood reports whether an objective or a constraint reads a likelihood of data, alone or beside other terms.
+func (m *Model) ReadsLikelihood(name string) bool { return m.engine.ReadsLikelihood(name) }

@@ -1,11 +1,14 @@
 package fit_test
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/lang/diag"
 )
 
 // TestBoundsOfParams: bounds that read params are what these are in the run, also where they follow others, and a fit
@@ -50,4 +53,106 @@ solver { rtol = 1e-10 }
 	refused(root, set("um", 1.2), "the bounds of u, -1.2 and NaN, which follow from params, are not both numbers")
 	sought := parse(t, strings.Replace(text, "top = 6", "top = 6 in [1, 8]", 1))
 	refused(sought, fit.Options{}, "is searched for as well")
+}
+
+// TestPriorAtBounds: an estimate at the edge of where its prior has a density has a derivative, from within. A kink of
+// what a prior is made of is told all the same.
+func TestPriorAtBounds(t *testing.T) {
+	const text = `
+time t from 0 to 7
+param a = 0.4 in [0, inf]
+param b = 0.4 BOUNDS
+state x = a, y = b
+x' = -0.16*x
+y' = -0.52*y
+data D { time = [0.2, 1.5, 3.8, 4.4, 5.7]  v = [1.2, 1, 0.82, 0.83, 0.6] }
+observe o = x + y ~ normal(0.1) from D.v
+objective L = nll() - log_prior()
+fit { intervals = none }
+`
+	kinks := func(bounds string) (*fit.Result, string) {
+		r := run(t, parse(t, strings.Replace(text, "BOUNDS", bounds, 1)), fit.Options{})
+		for _, d := range r.Warnings {
+			if d.Code == odes.CodeKink {
+				return r, d.Message
+			}
+		}
+		return r, ""
+	}
+	for _, bounds := range []string{
+		"in [0, inf] ~ normal(0.2, 0.5)", "in [0, 1] ~ half_normal(0.5)", "in [0, 1] ~ uniform(0, 1)",
+	} {
+		if r, kink := kinks(bounds); kink != "" || r.Estimates[1].AtBound != -1 {
+			t.Errorf("%s: %q, %+v", bounds, kink, r.Estimates[1])
+		}
+	}
+	moved := parse(t, strings.Replace(text, "BOUNDS", "in [0, inf] ~ normal(max(c, 0), 0.5)\nparam c = 0", 1))
+	s, err := moved.Sensitivities(t.Context(), odes.Options{Wrt: []string{"c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink }) {
+		t.Errorf("nothing is said of max(c, 0): %+v", s.Warnings)
+	}
+}
+
+// TestFlatBetweenBounds: data behind the growth of a population tell neither where it began nor, but for its least
+// value, how fast it grew. Slopes there are so small that standard errors are a trillion times as long as the bounds.
+func TestFlatBetweenBounds(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 24
+state N = N0
+N' = r*N*(1 - N/K)
+param r = 1.21 in [0.02958, 26.62]
+param K = 5.46 in [0.198, 178.2]
+param N0 = 0.115 in [0.003828, 3.445]
+data D {
+  time = [7.66, 7.69, 10.01, 10.56, 10.65, 13.07, 14.83, 15, 17.21, 17.32, 18.81, 22.02, 22.3]
+  y = [37, 27, 30, 42, 32, 22, 35, 33, 29, 36, 31, 21, 36]
+}
+observe o = 5*N ~ poisson() from D.y
+objective L = nll()
+fit { starts = 1 }
+`), fit.Options{})
+	said := messages(r)
+	for _, want := range []string{"N0 is not identifiable from this data", "the data only tell that r is at least"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not said: %s\n%s", want, said)
+		}
+	}
+	if N0 := estimate(t, r, "N0"); r.Identifiable || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
+		t.Errorf("identifiable: %v, %+v", r.Identifiable, N0)
+	}
+	if K := estimate(t, r, "K"); !(K.StdErr < 1) {
+		t.Errorf("%+v", K)
+	}
+}
+
+// TestScatterAtBound: an estimate that is held at its bound takes no degree of freedom from the scatter, and is charged
+// for all the same.
+func TestScatterAtBound(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 3
+param a = 1 in [0, 10]
+param b = 1 in [0, 10]
+state x = a, y = b
+x' = 0
+y' = 1
+data D { time = [1, 2, 3]  v = [1, 2, 3]  w = [-3, -4, -5.5] }
+observe o = x ~ normal(1) from D.v
+observe q = y ~ normal(1) from D.w
+objective L = nll()
+fit { scatter = estimated  intervals = wald }
+`), fit.Options{})
+	squares := 2.0
+	for i, w := range []float64{-3, -4, -5.5} {
+		d := w - float64(i+1)
+		squares += d * d
+	}
+	near(t, "factor", r.Factor, math.Sqrt(squares/5), 1e-6)
+	near(t, "error of a", estimate(t, r, "a").StdErr, math.Sqrt(squares/5/3), 1e-6)
+	near(t, "AIC", r.AIC, 2*r.NLL+4, 1e-9)
+	if r.Freedom != 5 {
+		t.Errorf("%d degrees of freedom", r.Freedom)
+	}
 }

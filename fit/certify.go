@@ -519,15 +519,15 @@ func (c *certificate) doubts(p judge, out *Result) string {
 			errors = fmt.Sprintf("their errors change the objective by %s of %s", diag.Number(by), p.unit())
 		}
 		return fmt.Sprintf("runs with these tolerances are too rough here: %s, and a search may follow these errors; "+
-			"take smaller ones: solver { rtol = %s  atol = %s }",
-			errors, diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
+			"take smaller ones: solver { %satol = %s }",
+			errors, smaller(out.Run.RTol, 1e-4), diag.Number(out.Run.ATol/1e4))
 	case c.owes() && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("constraints are violated a little, and that alone makes the objective better by %s of %s",
 			diag.Number(c.owed), p.unit())
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to show a minimum: with the gain that it may "+
-			"hide, it is %s of %s; take smaller tolerances: solver { rtol = %s }", diag.Number(c.Noise), p.unit(),
-			diag.Number(out.Run.RTol/100))
+			"hide, it is %s of %s; take smaller tolerances: solver { %satol = %s }", diag.Number(c.Noise), p.unit(),
+			smaller(out.Run.RTol, 1e-2), diag.Number(out.Run.ATol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
 		return fmt.Sprintf("by second derivatives, the objective is better nearby, by %s of %s", diag.Number(
 			c.Stationarity), p.unit())
@@ -546,6 +546,16 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		promise += ", but no search found such a point"
 	}
 	return promise
+}
+
+// smaller is the setting of so small a part of a relative tolerance, as far as rounding lets runs follow it; "" where
+// that is no less than it is.
+func smaller(rtol, part float64) string {
+	const least = 1e-14
+	if to := max(float64(rtol*part), least); to < rtol {
+		return "rtol = " + diag.Number(to) + "  "
+	}
+	return ""
 }
 
 // unit says what gains are relative to.

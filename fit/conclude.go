@@ -290,7 +290,14 @@ func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 			Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 		})
 	}
-	noise, sizes, n := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value)), p.sizes(m.x), len(m.x)
+	sizes, n := p.sizes(m.x), len(m.x)
+	for i, reach := range (judge{p}).reaches(m.x) {
+		const nothing = 1e-9 // a part of what it could be is no size to move an estimate by
+		if sizes[i] < float64(nothing*reach) {
+			sizes[i] = reach
+		}
+	}
+	noise := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value))
 	var rest []int // what is told, moved alone
 	folded := c.problem.Folded()
 	for _, i := range m.free() {
@@ -702,6 +709,12 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	if p.squares && !c.Certified && c.known() {
 		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
 	}
+	if !p.squares && m.cov == nil && c.Certified && !p.settings.Unlikely &&
+		p.model.ReadsLikelihood(p.settings.Objective) {
+		note(diag.Note, "there are no standard errors and intervals: they are those of a sum of nll() and of priors "+
+			"whose numbers are constants, and %s is more; write what it has besides as a prior of a param "+
+			"(log_prior()), or as data of an observation (nll())", p.settings.Objective)
+	}
 	if out.strays != "" {
 		note(diag.Warning, "%s", out.strays)
 	}
@@ -790,10 +803,19 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 		}) {
 			continue // that was said
 		}
-		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
+		below, above := x.OpenLower == "flat", x.OpenUpper == "flat"
+		if x.boundless() {
+			below, above = below || x.OpenLower == "bound", above || x.OpenUpper == "bound"
+		}
+		switch {
 		case below && x.OpenUpper == "failed" || above && x.OpenLower == "failed": // the mark of that end says so
 		case below && above:
-			note(diag.Warning, "%s is not identifiable from this data: its profile is flat", x.Text())
+			why := "its profile is flat"
+			if x.boundless() {
+				why = "its standard error is more than a thousand times as large as its bounds are apart"
+				out.withoutError(i)
+			}
+			note(diag.Warning, "%s is not identifiable from this data: %s", x.Text(), why)
 			out.Identifiable = false
 		case below:
 			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
@@ -802,6 +824,25 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 			note(diag.Warning, "the data only tell that %s is at least %s: its profile is flat above", x.Text(),
 				diag.Number(x.Lower))
 		}
+	}
+}
+
+// boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the other,
+// the data change by less than a thousandth of their scatter.
+func (e *Estimate) boundless() bool {
+	const nothing = 1e-3
+	span, err := e.HighBound-e.LowBound, e.StdErr
+	if e.Log {
+		span, err = math.Log(e.HighBound/e.LowBound), e.StdErr/math.Abs(e.Value)
+	}
+	return !math.IsInf(err, 1) && span < float64(nothing*err)
+}
+
+// withoutError takes the standard error of an estimate away that the data do not tell.
+func (r *Result) withoutError(i int) {
+	r.Estimates[i].StdErr = math.Inf(1)
+	for k := range r.Correlation {
+		r.Correlation[i][k], r.Correlation[k][i] = math.NaN(), math.NaN()
 	}
 }
 

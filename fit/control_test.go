@@ -152,3 +152,20 @@ solver { rtol = 1e-10  atol = 1e-12 }
 		}
 	}
 }
+
+// TestControlAtZero: the least effort is none. That the controls are zero but for rounding does not make them, or the
+// objective, any less known: it curves with each.
+func TestControlAtZero(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 2.1
+control u = -0.052 in [-2.6, 2.6] piecewise constant on [0, 0.012, 0.137, 0.587, 0.628, 0.663, 0.918, 1.018, 2.1]
+state x = 0.83
+x' = 0.21*x + 0.56*u
+objective J = 0.99*integral(u^2)
+fit { minimize = J  over = u  intervals = none }
+solver { rtol = 1e-9  atol = 1e-11 }
+`), fit.Options{})
+	if len(r.Warnings) > 0 || !r.KKT.Certified {
+		t.Errorf("%+v, %v", r.Warnings, r.KKT)
+	}
+}

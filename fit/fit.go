@@ -109,12 +109,7 @@ type Result struct {
 	// Identifiable tells that the data tell every estimate. Unidentified are the combinations of them that they do not.
 	Identifiable bool
 	Unidentified []Combination
-	// Rows is the number of values that were compared; 0 for an objective that is not read row by row. NLL is the
-	// negative log likelihood of the data, AIC and BIC are criteria made from it, Factor is the common factor of
-	// standard deviations where that was estimated, NaN where there was nothing to estimate it from, and 1 otherwise.
-	Rows          int
-	NLL, AIC, BIC float64
-	Factor        float64
+	Criteria
 	Predictions   []Prediction
 	Population    *Population // of a model with random effects; nil for others
 	Constraints   []odes.Value
@@ -125,6 +120,20 @@ type Result struct {
 	Warnings      []diag.Diagnostic
 
 	strays string // that the model does not follow its data, in words; "" where nothing is to be said
+}
+
+// Criteria are what an objective that is read row by row says of the data as a whole.
+type Criteria struct {
+	Rows int     // values that were compared; 0 for other objectives
+	NLL  float64 // the negative log likelihood of the data
+	// AIC and BIC are criteria made from it, which charge for all estimates, wherever they are.
+	AIC, BIC float64
+	// Factor is the common factor of standard deviations where that was estimated, NaN where there was nothing to
+	// estimate it from, and 1 otherwise.
+	Factor float64
+	// Freedom are the degrees of freedom that the factor is estimated with: rows, and priors that are squares, less
+	// free estimates. Those that are held at bounds are not free, and each active constraint holds one.
+	Freedom int
 }
 
 // Stats count the work of a fit.
@@ -254,7 +263,8 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Settings: p.settings, Algorithm: coach{p}.algorithms(), Factor: 1, Status: "ok"}
+	out := &Result{Settings: p.settings, Algorithm: coach{p}.algorithms(), Status: "ok"}
+	out.Factor = 1
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
 	if err := p.search(ctx, out); errors.Is(err, ErrNoMinimum) {

@@ -241,6 +241,7 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		return err
 	}
 	m.freedom = e.rows - m.fisher.free
+	out.Freedom = m.freedom
 	out.Factor = 1
 	if p.settings.Scatter == "estimated" {
 		out.Factor = math.NaN()

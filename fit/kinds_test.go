@@ -3,6 +3,7 @@ package fit_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/fit"
@@ -79,5 +80,28 @@ fit { over = initial(u)  intervals = none }
 	}
 	for i, e := range r.Estimates {
 		near(t, fmt.Sprintf("u[%d]", i+1), e.Value, float64(i+1)/64*math.Exp(0.1), 1e-5)
+	}
+}
+
+// TestPenalty: beside a likelihood, a term that is neither one nor a prior leaves no standard errors, and a note says
+// so; nothing is said where there is no likelihood at all.
+func TestPenalty(t *testing.T) {
+	const text = `
+time t from 0 to 5
+param a = 2 in [0, 10] ~ normal(1, 0.1)
+state x = a
+x' = 0
+data D { time = [1, 2, 3, 4]  y = [1.5, 1.1, 0.7, 0.5] }
+observe o = x ~ normal(0.1) from D.y
+objective L = `
+	for objective, notes := range map[string]bool{
+		"nll() + 50*(final(x) - 1)^2": true,
+		"nll() - log_prior()":         false,
+		"50*(final(x) - 1)^2":         false,
+	} {
+		r := run(t, parse(t, text+objective), fit.Options{})
+		if said := strings.Contains(messages(r), "and L is more; write what it has besides as a prior"); said != notes {
+			t.Errorf("%s: %v\n%s", objective, said, messages(r))
+		}
 	}
 }

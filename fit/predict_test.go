@@ -10,6 +10,39 @@ import (
 	"odes.dev/odes/fit"
 )
 
+// TestMissingLimits: a row whose limit of quantification is missing has none, whether from below or from above.
+func TestMissingLimits(t *testing.T) {
+	value := func(noise string) float64 {
+		m := parse(t, `
+time t from 0 to 3
+param k = 1
+state x = 1
+x' = -k*x
+data D {
+  time = [1, 2]
+  c    = [0.4, 0.1]
+  some = [nan, 0.2]
+  most = [nan, 0.05]
+}
+observe y = x ~ `+noise+` from D.c
+objective J = nll()
+`)
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Values[0].Value
+	}
+	density := func(y, t float64) float64 {
+		r := (y - math.Exp(-t)) / 0.1
+		return r*r/2 + math.Log(0.1*math.Sqrt(2*math.Pi))
+	}
+	beyond := func(z float64) float64 { return -math.Log(math.Erfc(z/math.Sqrt2) / 2) }
+	mean := math.Exp(-2)
+	near(t, "below", value("normal(0.1, below = D.some)"), density(0.4, 1)+beyond((mean-0.2)/0.1), 1e-6)
+	near(t, "above", value("normal(0.1, above = D.most)"), density(0.4, 1)+beyond((0.05-mean)/0.1), 1e-6)
+}
+
 // TestBelowTheLimit: of a value below its limit of quantification a prediction tells the limit, wherever the value is.
 func TestBelowTheLimit(t *testing.T) {
 	m, err := odes.Parse("test.ode", `

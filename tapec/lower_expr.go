@@ -313,9 +313,17 @@ func (l *lowerer) choice(e *model.If, s scope) array {
 		})
 	}
 	var cond array
-	if l.held && !s.plain && switches(e.Cond) {
+	switch then := func() array { return l.lower(e.Then, s) }; {
+	case l.held && !s.plain && switches(e.Cond):
 		cond = l.mode(l.c.ifMode(e, s))
-	} else {
+	case e.Support:
+		value := then() // what it reads has its kinks
+		tape.Seamlessly(l.emit(), func() tape.Value {
+			cond = l.lower(e.Cond, s)
+			return cond.v
+		})
+		return l.elementwise(tape.Select, cond, value, l.lower(e.Else, s))
+	default:
 		cond = l.lower(e.Cond, s)
 	}
 	return l.elementwise(tape.Select, cond, l.lower(e.Then, s), l.lower(e.Else, s))

@@ -366,7 +366,7 @@ func recordRows(c *checker, t *doseTable) []bool {
 func giveDoses(c *checker) {
 	for _, t := range c.dosed {
 		rows := recordRows(c, t)
-		if !slices.Contains(rows, true) || c.list.HasErrors() {
+		if !slices.Contains(rows, true) || c.list.HasErrors() || c.model.Time == nil {
 			continue
 		}
 		pieces, why := t.Records.Occasions(rows, false)

@@ -179,6 +179,9 @@ func (c *checker) priorTerm(p *prior) model.Expr {
 		if isBad(v) {
 			return v
 		}
+		if e, ok := v.(*model.If); ok { // a density is that of values for which there is one, and nothing elsewhere
+			e.Support = true
+		}
 		if mass := logMass(c, x, n, y.Type().Unit, s); mass != nil {
 			v = c.apply(stdlib.Operator("+"), s, v, mass)
 		}

@@ -130,7 +130,7 @@ func (c *checker) within(p *prior, y, v model.Expr) model.Expr {
 		els := number(math.Inf(1), units.One, s)
 		shape, _ := c.broadcastShape("if", s, cond, v, els)
 		t := types.Type{Kind: types.Real, Shape: shape, Unit: v.Type().Unit}
-		v = model.Seal(&model.If{Base: model.NewBase(t, s), Cond: cond, Then: v, Else: els})
+		v = model.Seal(&model.If{Base: model.NewBase(t, s), Cond: cond, Then: v, Else: els, Support: true})
 	}
 	if !math.IsInf(p.sym.Lo, -1) {
 		keep(bound(p.sym.Lo), "<=", y)

@@ -252,6 +252,9 @@ type (
 		Base
 		Cond, Then, Else Expr
 		Static           bool
+		// Support says that Cond tells where there is a value at all, as that of a prior is within its bounds. At
+		// their edge there is a derivative, from where they hold, and no other side to differ from.
+		Support bool
 	}
 
 	// Stack is an array literal: its elements along a new first axis, all of one shape.

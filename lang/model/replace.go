@@ -112,7 +112,10 @@ func (r *replacer) change(e Expr) Expr {
 		}
 	case *If:
 		if l, is := r.list(e.Cond, e.Then, e.Else); is {
-			return Seal(&If{Base: NewBase(e.T, e.S), Cond: l[0], Then: l[1], Else: l[2], Static: e.Static})
+			return Seal(&If{
+				Base: NewBase(e.T, e.S), Cond: l[0], Then: l[1], Else: l[2], Static: e.Static,
+				Support: e.Support,
+			})
 		}
 	case *Stack:
 		if l, is := r.list(e.Elems...); is {

@@ -177,7 +177,7 @@ func Retype(e model.Expr, t types.Type) model.Expr {
 	case *model.If:
 		return model.Seal(&model.If{
 			Base: model.NewBase(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else,
-			Static: e.Static,
+			Static: e.Static, Support: e.Support,
 		})
 	case *model.Stack:
 		return model.Seal(&model.Stack{Base: model.NewBase(t, e.S), Elems: e.Elems})

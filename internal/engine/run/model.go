@@ -96,6 +96,16 @@ func (m *Model) ReadsExperiments(name string) bool {
 	})
 }
 
+// ReadsLikelihood reports whether an objective or a constraint reads a likelihood of data.
+func (m *Model) ReadsLikelihood(name string) bool {
+	return m.ReadsExperiments(name) || m.reads(name, func(e model.Expr) bool {
+		f, ok := e.(*model.Functional)
+		return ok && f.Table != nil && slices.ContainsFunc(m.Checked.Observations, func(o *model.Observation) bool {
+			return o.Table == f.Table
+		})
+	})
+}
+
 // reads reports whether is holds for a part of an objective or a constraint.
 func (m *Model) reads(name string, is func(model.Expr) bool) bool {
 	base := target.Array(name)

@@ -373,6 +373,9 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 		}
 		if r.Settings.Scatter == "estimated" && !math.IsNaN(r.Factor) {
 			text += "; standard deviations are those of the model times " + significant(r.Factor, 4)
+			if free := r.Rows - r.Freedom; free < len(r.Estimates) { // others are held, or priors count as values
+				text += fmt.Sprintf(", with %d degrees of freedom", r.Freedom)
+			}
 		}
 		p.prose("%s", text)
 	}
