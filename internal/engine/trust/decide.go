@@ -323,8 +323,7 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		}
 		for _, x := range s.OneSided.Leaps {
 			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
-				leaps = append(leaps, s.Values[x.Value].Name+" is "+diag.Number(x.Left)+" on the left of "+
-					ColumnName(&s.Sensitivities, x.Column)+", "+diag.Number(x.Right)+" on its right")
+				leaps = append(leaps, s.leapInWords(&x))
 			}
 		}
 		if len(sides) > 0 {
@@ -340,6 +339,27 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
+	var leaps []string
+	for i := range s.OneSided.Leaps {
+		if leap := &s.OneSided.Leaps[i]; len(leap.Coincidences) == 0 {
+			leaps = append(leaps, s.leapInWords(leap))
+		}
+	}
+	if len(leaps) > 0 {
+		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both sides: %s",
+			first(leaps, "value"))
+	}
+}
+
+// leapInWords says what a value is on both sides of what it leaps by.
+func (s *Result) leapInWords(x *result.Leap) string {
+	v := &s.Values[x.Value]
+	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(&s.Sensitivities, x.Column) + ", " +
+		diag.Number(x.Right) + " on its right"
+	if x.Left != v.Value && x.Right != v.Value {
+		text += ", " + diag.Number(v.Value) + " at it"
+	}
+	return text
 }
 
 // together says that causes come at one time; a single one comes at a limit of its own, such as its last time.

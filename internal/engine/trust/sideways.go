@@ -89,23 +89,33 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 	}
 }
 
-// LeapStates adds the values on both sides of columns along which states leap at coincidences, as runs on both sides
-// have them: those that are known to be others. The rest stays as these runs grade it.
-func (s *Result) LeapStates(d *Decision) {
+// LeapBeside adds the values on both sides of columns by which values leap, as runs on both sides have them: where
+// these are known to come to others, or to one that the run itself does not have, as bodies do that come together. The
+// rest stays as these runs grade it. d is what sides say that the run itself has; nil for nothing.
+func (s *Result) LeapBeside(d *Decision) {
 	for at := range s.Gradient {
+		e, known := s.Ends[at]
 		i, k := at/s.Columns, at%s.Columns
-		e, ok := s.Ends[at]
-		off := math.Abs(e[0].Value - e[1].Value)
-		if !d.Leaps[k] || !ok || !(off > 100*(e[0].Error+e[1].Error)) ||
-			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k }) {
+		y := s.Values[i]
+		if !known || s.decided(i, k) || !math.IsInf(s.Unlike[at], 1) {
+			continue
+		}
+		off := math.Max(math.Abs(e[0].Value-e[1].Value), math.Min(math.Abs(e[0].Value-y.Value),
+			math.Abs(e[1].Value-y.Value)))
+		if !(off > float64(100*(e[0].Error+e[1].Error+y.Error))) {
 			continue
 		}
 		for side := range e { // the order of the run is that of one side
-			if y := s.Values[i].Value; math.Abs(y-e[side].Value) <= e[side].Error {
-				e[side].Value = y
+			if math.Abs(y.Value-e[side].Value) <= e[side].Error {
+				e[side].Value = y.Value
 			}
 		}
-		s.leapsBy(d, k, result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value})
+		leap := result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value}
+		if d != nil && d.Leaps[k] {
+			s.leapsBy(d, k, leap)
+		} else {
+			s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
+		}
 	}
 }
 
