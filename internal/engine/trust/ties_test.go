@@ -101,7 +101,7 @@ objective J = final(x) + final(y)
 		}
 		var ties []diag.Diagnostic
 		for _, w := range s.Warnings {
-			if w.Code == odes.CodeTie || w.Code == odes.CodeKink {
+			if (w.Code == odes.CodeTie || w.Code == odes.CodeKink) && w.Level == diag.Warning {
 				ties = append(ties, w)
 			}
 		}
