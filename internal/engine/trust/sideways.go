@@ -94,8 +94,23 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 // TakeBeside takes from runs on both sides of columns which values leap, and which derivatives are others on the other
 // side, as far as these runs know: values come to others, or to one that the run itself does not have, as where bodies
 // come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
-// sides say that the run itself has; nil for nothing.
-func (s *Result) TakeBeside(d *Decision) {
+// sides say that the run itself has; nil for nothing. sizes are those of the variables.
+func (s *Result) TakeBeside(d *Decision, sizes []float64) {
+	if len(s.Ends) == 0 {
+		return
+	}
+	by, most := make([]float64, s.Columns), make([]float64, len(s.Values)) // what moves a value most
+	for n, v := range s.Variables {
+		for k := range v.Size() {
+			by[v.Offset+k] = sizes[n]
+		}
+	}
+	for at, x := range s.Gradient {
+		i := at / s.Columns
+		if moved := float64(by[at%s.Columns] * math.Abs(x)); moved <= math.MaxFloat64 {
+			most[i] = max(most[i], moved, math.Abs(s.Values[i].Value))
+		}
+	}
 	for at := range s.Gradient {
 		i, k := at/s.Columns, at%s.Columns
 		e, known := s.Ends[at]
@@ -104,7 +119,7 @@ func (s *Result) TakeBeside(d *Decision) {
 		case math.IsInf(s.Unlike[at], 1):
 			s.takeLeap(d, i, k, e, &y)
 		case s.Hessian == nil:
-			s.takeSides(i, k, e)
+			s.takeSides(i, k, e, float64(1e-6*most[i])/by[k])
 		}
 	}
 }
@@ -113,11 +128,12 @@ func (s *Result) TakeBeside(d *Decision) {
 func (s *Result) takeLeap(d *Decision, i, k int, e [2]End, y *result.Value) {
 	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
 	off = max(off, math.Abs(e[0].Value-e[1].Value))
-	if !(off > float64(100*(e[0].Error+e[1].Error+y.Error))) {
+	least := float64(100 * (e[0].Error + e[1].Error + y.Error))
+	if !(off > least) {
 		return
 	}
 	for side := range e { // the order of the run is that of one side
-		if math.Abs(y.Value-e[side].Value) <= e[side].Error {
+		if math.Abs(y.Value-e[side].Value) <= least {
 			e[side].Value = y.Value
 		}
 	}
@@ -129,15 +145,16 @@ func (s *Result) takeLeap(d *Decision, i, k int, e [2]End, y *result.Value) {
 	s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 }
 
-// takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two.
-func (s *Result) takeSides(i, k int, e [2]End) {
+// takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two, which are
+// least apart at least.
+func (s *Result) takeSides(i, k int, e [2]End, least float64) {
 	at := i*s.Columns + k
 	x, l, r := s.Gradient[at], e[0].Slope, e[1].Slope
 	size, err := max(math.Abs(l), math.Abs(r)), max(e[0].Off, e[1].Off)
 	if s.Errors != nil {
 		err += s.Errors[at]
 	}
-	if s.Rounded != nil && s.Rounded[at] || !(err <= float64(1e-4*size)) || !(math.Abs(l-r) > float64(0.01*size)) ||
+	if s.Kinked != nil && s.Kinked[at] || s.Rounded != nil && s.Rounded[at] || !(err <= float64(1e-4*size)) || !(math.Abs(l-r) > max(least, float64(0.01*size))) ||
 		!(min(math.Abs(x-l), math.Abs(x-r)) <= 4*err) {
 		return
 	}
