@@ -313,12 +313,12 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		var sides, leaps []string
 		for _, b := range s.OneSided.Sides {
 			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
-				sides = append(sides, s.sidesInWords(&b))
+				sides = append(sides, sidesInWords(&s.Sensitivities, &b))
 			}
 		}
 		for _, x := range s.OneSided.Leaps {
 			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
-				leaps = append(leaps, s.leapInWords(&x))
+				leaps = append(leaps, leapInWords(&s.Sensitivities, &x))
 			}
 		}
 		if len(sides) > 0 {
@@ -337,26 +337,26 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 	var sides, leaps []string
 	for i := range s.OneSided.Sides {
 		if b := &s.OneSided.Sides[i]; len(b.Coincidences) == 0 {
-			sides = append(sides, s.sidesInWords(b))
+			sides = append(sides, sidesInWords(&s.Sensitivities, b))
 		}
 	}
 	for i := range s.OneSided.Leaps {
 		if leap := &s.OneSided.Leaps[i]; len(leap.Coincidences) == 0 {
-			leaps = append(leaps, s.leapInWords(leap))
+			leaps = append(leaps, leapInWords(&s.Sensitivities, leap))
 		}
 	}
 	if len(sides) > 0 {
 		s.Note(x, explain.CodeTie, diag.Note, "by runs on both sides, %s", first(sides, "derivative"))
 	}
 	if len(leaps) > 0 {
-		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both sides: %s",
-			first(leaps, "value"))
+		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both "+
+			"sides: %s", first(leaps, "value"))
 	}
 }
 
 // sidesInWords says what a derivative is on both sides.
-func (s *Result) sidesInWords(b *result.BothSides) string {
-	what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(&s.Sensitivities, b.Column)
+func sidesInWords(s *result.Sensitivities, b *result.BothSides) string {
+	what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(s, b.Column)
 	if b.Column == result.Along {
 		what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
 	}
@@ -364,9 +364,9 @@ func (s *Result) sidesInWords(b *result.BothSides) string {
 }
 
 // leapInWords says what a value is on both sides of what it leaps by.
-func (s *Result) leapInWords(x *result.Leap) string {
+func leapInWords(s *result.Sensitivities, x *result.Leap) string {
 	v := &s.Values[x.Value]
-	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(&s.Sensitivities, x.Column) + ", " +
+	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
 		diag.Number(x.Right) + " on its right"
 	if x.Left != v.Value && x.Right != v.Value {
 		text += ", " + diag.Number(v.Value) + " at it"

@@ -117,32 +117,31 @@ func (s *Result) TakeBeside(d *Decision, sizes []float64) {
 		switch y := s.Values[i]; {
 		case !known || s.decided(i, k):
 		case math.IsInf(s.Unlike[at], 1):
-			s.takeLeap(d, i, k, e, &y)
-		case s.Hessian == nil:
+			leap, leaps := leapOf(e, &y)
+			leap.Value, leap.Column = i, k
+			switch {
+			case leaps && d != nil && d.Leaps[k]:
+				s.leapsBy(d, k, leap)
+			case leaps:
+				s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
+			}
+		case d == nil: // else what the sides do not tell is not known
 			s.takeSides(i, k, e, float64(1e-6*most[i])/by[k])
 		}
 	}
 }
 
-// takeLeap takes from what value i comes to on both sides of column k whether it leaps there.
-func (s *Result) takeLeap(d *Decision, i, k int, e [2]End, y *result.Value) {
+// leapOf takes from what y comes to on both sides of a column whether it leaps there.
+func leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
 	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
 	off = max(off, math.Abs(e[0].Value-e[1].Value))
 	least := float64(100 * (e[0].Error + e[1].Error + y.Error))
-	if !(off > least) {
-		return
-	}
 	for side := range e { // the order of the run is that of one side
 		if math.Abs(y.Value-e[side].Value) <= least {
 			e[side].Value = y.Value
 		}
 	}
-	leap := result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}
-	if d != nil && d.Leaps[k] {
-		s.leapsBy(d, k, leap)
-		return
-	}
-	s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
+	return result.Leap{Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}, off > least
 }
 
 // takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two, which are
@@ -154,8 +153,9 @@ func (s *Result) takeSides(i, k int, e [2]End, least float64) {
 	if s.Errors != nil {
 		err += s.Errors[at]
 	}
-	if s.Kinked != nil && s.Kinked[at] || s.Rounded != nil && s.Rounded[at] || !(err <= float64(1e-4*size)) || !(math.Abs(l-r) > max(least, float64(0.01*size))) ||
-		!(min(math.Abs(x-l), math.Abs(x-r)) <= 4*err) {
+	differ := math.Abs(l-r) > max(least, float64(0.01*size))
+	known := err <= float64(1e-4*size) && min(math.Abs(x-l), math.Abs(x-r)) <= 4*err
+	if !differ || !known || s.Kinked != nil && s.Kinked[at] || s.Rounded != nil && s.Rounded[at] {
 		return
 	}
 	if math.Abs(x-l) < math.Abs(x-r) { // the order of the run is that of one side

@@ -121,7 +121,8 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		return
 	}
 	s.Warnings = x.Unmoved(s.Warnings, o != nil)
-	if s.Cleared && s.aside == nil && s.Hessian == nil && s.Products == nil { // derivatives exist, whatever the run warned of
+	second := s.Hessian != nil || s.Products != nil
+	if s.Cleared && s.aside == nil && !second { // derivatives exist, whatever the run warned of
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
 			return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
 		})
