@@ -133,15 +133,15 @@ func (s *Result) TakeBeside(d *Decision, sizes []float64) {
 
 // leapOf takes from what y comes to on both sides of a column whether it leaps there.
 func leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
+	least := float64(100 * (e[0].Error + e[1].Error))
 	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
-	off = max(off, math.Abs(e[0].Value-e[1].Value))
-	least := float64(100 * (e[0].Error + e[1].Error + y.Error))
+	leaps = math.Abs(e[0].Value-e[1].Value) > least || off > least+float64(100*y.Error)
 	for side := range e { // the order of the run is that of one side
 		if math.Abs(y.Value-e[side].Value) <= least {
 			e[side].Value = y.Value
 		}
 	}
-	return result.Leap{Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}, off > least
+	return result.Leap{Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}, leaps
 }
 
 // takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two, which are
