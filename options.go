@@ -52,6 +52,8 @@ type Options struct {
 	EventLog bool
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
+	// Done, once closed, ends Model.Prepare and Model.Simulator soon, with context.Canceled: the Done() of a context.
+	Done <-chan struct{}
 
 	only      derivatives // are computed, whatever the settings ask for
 	integrals bool        // see WithoutIntegrals
@@ -198,8 +200,8 @@ func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
 func (m *Model) setup(opts Options) run.Setup {
 	s := run.Setup{
 		Sides: true, Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
-		EventLog: opts.EventLog, Progress: opts.Progress, Integrals: opts.integrals,
-		Draws: opts.draws,
+		EventLog: opts.EventLog, Progress: opts.Progress, Done: opts.Done,
+		Integrals: opts.integrals, Draws: opts.draws,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)
 	for _, x := range m.engine.Experiments {

@@ -18,6 +18,9 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	if err := run.Ascending(opts.Times); err != nil {
 		return nil, err
 	}
+	if opts.Done == nil {
+		opts.Done = ctx.Done()
+	}
 	s, err := m.Simulator(opts)
 	if err != nil {
 		return nil, err

@@ -130,8 +130,8 @@ Which family of methods gives the gradient of a model at a given accuracy in the
 differentiated by params and initial values, by the discrete adjoint. Each mark of a figure is one tolerance. The
 horizontal axis is the time of the gradient, and the vertical axis is its error, so the lower left is best.
 
-Times are least times of a whole call on one core, in %d turns. Errors are those of [stiff models](stiff.md); what odes
-does beside the gradient is off. A curve ends where a gradient takes more than %.1f s.
+Times are least times of a whole call on one core, in %d turns. Errors are defined as in [stiff models](stiff.md).
+Features of odes that are not part of the gradient are off. A curve ends where a gradient takes more than %.1f s.
 
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(),
 		strings.TrimPrefix(runtime.Version(), "go"), before, load(), r.rounds, familySlowest)
@@ -148,8 +148,9 @@ does beside the gradient is off. A curve ends where a gradient takes more than %
 func familyTable(b *bytes.Buffer, list []*stiffDiagram) {
 	fmt.Fprint(b, `## Which family wins
 
-The least time of all methods, the method, and the time of the best method of each family relative to that. A dash: no
-method of the family reaches the error, or takes the model.
+The table has the least time of all methods, and the method that needs it. The other columns have the time of the best
+method of each family, relative to that. A dash means that no method of the family reaches the error or accepts the
+model.
 
 `)
 	heads := []string{"", "error", "ms", "by"}

@@ -181,17 +181,17 @@ func (r *runner) rewriteGrowth(path string) error {
 // growth measures all growths and draws a figure of each.
 func (r *runner) growth(b *bytes.Buffer) error {
 	fmt.Fprint(b, growthHeading+`
-Each figure has the time from a text to programs of a run, and the time of the first gradient, which makes those of
-transposes as well, over the size of a model. Both axes are logarithmic: costs in proportion to the size lie on lines of
-slope 1, like the third line. *Memory* is the most that the process had (resident), its own programs included.
-`+"`bench/run -growth`"+` measures this section alone.
+Each figure shows two times over the size of a model. The first is the time to compile the text for a run. The second is
+the time of the first gradient, which includes compiling the transposes. Both axes are logarithmic, so costs in
+proportion to the size lie on lines of slope 1, like the third line. *Memory* is the largest resident size of the
+process, including its own code. `+"`bench/run -growth`"+` measures this section alone.
 
-- *Events* are spikes of a neuron, with the default settings, the independent run included, but for
+- *Events* are spikes of a neuron. Settings are the defaults, including the independent run, except for
   `+"`memory = \"200 MB\"`"+` and larger `+"`max_events` and `max_steps`"+`.
-- *Experiments* have a dose and eight rows of data each, and differ in nothing else. As commands, start and compilation
-  included, a hundred take less than 30 times the processor time of one, and so do Hessians. In a process that is warm
-  eight are run side by side: gradients of a hundred subjects with a dose and ten measurements each take about 30
-  times the processor time of one, 1.4 ms beside 0.047 ms without the independent run
+- *Experiments* differ only in their dose and their eight rows of data. As commands, including start and compilation, a
+  hundred experiments take less than 30 times the processor time of one. So do Hessians. In a warm process, eight
+  experiments are run side by side. There, gradients of a hundred subjects with a dose and ten measurements each take
+  about 30 times the processor time of one: 1.4 ms and 0.047 ms without the independent run
   (`+"`go test ./internal/engine/run -run NONE -bench Together -cpu 1`"+`, AVX-512), and 28 times with it. Hessians
   take 40 times those of one.
 - *Reactions* are written one by one, each with a rate constant of its own.

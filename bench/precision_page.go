@@ -173,9 +173,9 @@ differentiated by N + N² parameters and N initial values. The classical model h
   is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md compares with another program. The
   reference is not accurate enough for errors below 1e-13.
 - **odes**: *odes, auto* is `+"`method = auto`"+`, in which the tolerance chooses `+"`tsit5`, `dop853`"+` or `+
-		"`vern9`"+`. *sens_tol*
-  also controls the errors of derivatives to the same tolerance: `+"`sens_tol`"+` repeats the run and estimates
-  them. Other rows of odes name their method. All of these use the discrete adjoint.
+		"`vern9`"+`. *odes,
+  sens_tol* also controls the errors of derivatives, to the same tolerance. For that it repeats the run and estimates
+  these errors. Other rows of odes name their method. All of these use the discrete adjoint.
 - **PETSc**: *5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose. *7vr, sums put
   off* is the fastest way that we found in PETSc. It uses Verner's method of order 7. Parameter gradients are collected
   outside of PETSc and multiplied in blocks by OpenBLAS. In both, the first step is 0.1.
@@ -287,7 +287,7 @@ func alike(b *bytes.Buffer, list []*diagram) {
 
 The table shows the error of the gradient if all programs have the same tolerance. The steps of the run determine the
 accuracy of a discrete adjoint, and error control does not include it. Backward problems have error control of their
-own. `+"`sens_tol`"+` controls the error of the discrete adjoint. The file of all points has the other N.
+own. `+"`sens_tol`"+` controls the error of the discrete adjoint. The other N are in the file of all points.
 
 `)
 	tols := []float64{1e-4, 1e-6, 1e-8, 1e-10}

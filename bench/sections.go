@@ -47,10 +47,9 @@ as long as the one before, the usual bound of integral control. PETSc lets it gr
 steps. The row *growth ≤ 10* is odes with PETSc's bound (`+"`max_growth = 10`"+`). Compare it with PETSc, at the same
 number of steps, and the row above it with *limit*. The ratio per step compares all programs.
 
-Where the processor has AVX-512, odes uses it, in products with matrices and in the machine code that it writes for
-what lies between them. The rows *AVX2*, here and below, are what processors without AVX-512 run
-(`+"`ODES_BACKEND=native256`"+`). The rows *no machine code* are what is left where the system does not let programs
-make code (`+"`ODES_BACKEND=avx2`"+`).
+On processors with AVX-512, odes uses it for matrix products and in the machine code that it generates for everything
+else. The rows *AVX2*, here and below, show odes on processors without AVX-512 (`+"`ODES_BACKEND=native256`"+`). The
+rows *no machine code* show odes on systems that do not let programs generate code (`+"`ODES_BACKEND=avx2`"+`).
 
 `)
 	for _, n := range glvSizes {
@@ -220,10 +219,10 @@ is the norm of the gradient.
 		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
-	fmt.Fprint(b, `On 64 × 64 points, ten steps are made by Crank–Nicolson's scheme, as in PETSc's tutorials. The
-steps are short: the diagonal of the matrix dominates, and odes makes no factors
-([methods](methods-linear.md#linear-equations)). It solves stages to rounding, and PETSc to 1e-8, with
-factors by default. The last row is PETSc's when it is told to take GMRES with ILU(0).
+	fmt.Fprint(b, `The second problem is ten steps of the Crank–Nicolson scheme on 64 × 64 points, as in PETSc's
+tutorials. The steps are short, so the matrix is diagonally dominant, and odes solves the equations without factors
+([methods](methods-linear.md#linear-equations)). odes solves the stages to rounding error. PETSc solves them to 1e-8
+with factors, its default. In the last row PETSc uses GMRES with ILU(0) instead.
 
 `)
 	entrants = r.race(
@@ -274,8 +273,8 @@ func (r *runner) examples(b *bytes.Buffer) error {
 	})
 	fmt.Fprint(b, `## One objective: the cost of the adjoint beside the run
 
-The first objective of every example is differentiated by all that its file says, on one thread. Times are medians
-in ms.
+The first objective of every example is differentiated by all variables that its file names, on one thread. Times are
+medians in ms.
 
 `)
 	table(b, []string{
@@ -284,8 +283,8 @@ in ms.
 	}, one)
 	fmt.Fprint(b, `## Eight objectives against one
 
-Objectives are swept together, one in each lane of a vector register. Times are those of a gradient in ms, forward
-and adjoint.
+Up to eight objectives share one adjoint sweep, each in its own lane of a vector register. Times are those of a gradient
+in ms, forward and adjoint together.
 
 The work that all objectives share is done once: the run, the recomputation of its stages on the backward pass, and
 the reading of every instruction and constant. The other work grows with the number of objectives. In the
@@ -465,7 +464,7 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300},
 		func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n)} }), n,
 		`Lotka–Volterra, N objectives. A step is N products of a matrix and a vector per stage, and N outer products,
-so its cost grows with N³. Below N = 50 the calls around the products show.`,
+so its cost grows with N³. Below N = 50, the overhead of calls is visible.`,
 		func(j job) float64 { return math.Pow(float64(j.n), 3) }, "N³")
 	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300},
 		func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n), of: "x_T[1]"} }), n,
@@ -477,8 +476,8 @@ The gradient, N² numbers, is written once.`,
 		return job{problem: "glv", n: 200, tol: 1e-7, runs: 6, of: glvObjectives(k)}
 	}), func(j job) string { return fmt.Sprint(count(j.of)) },
 		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to
-the eighth therefore cost little but the writing of their rows (320 kB each). Beyond eight, sweeps follow
-each other. Two lanes cost as much as four, because a vector holds four.`,
+the eighth therefore cost little more than writing their rows (320 kB each). More than eight objectives take several
+sweeps. Two lanes cost as much as four, because a vector holds four.`,
 		func(j job) float64 { return float64(count(j.of)) }, "objective")
 	write("parameters", each([]int{1, 5, 50, 500}, func(k int) job {
 		var names []string
@@ -487,8 +486,8 @@ each other. Two lanes cost as much as four, because a vector holds four.`,
 		}
 		return job{problem: "network", n: 200, runs: 20, of: "x0", wrt: strings.Join(names, ",")}
 	}), func(j job) string { return fmt.Sprint(count(j.wrt)) },
-		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whatever is
-asked for. A parameter adds one product and one sum per stage.`,
+		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whichever
+derivatives are wanted. A parameter adds one product and one sum per stage.`,
 		func(j job) float64 { return float64(count(j.wrt)) }, "parameter")
 	write("step", []job{
 		{problem: "glv-fixed", n: 20, tol: 1, runs: 60},
@@ -498,14 +497,14 @@ asked for. A parameter adds one product and one sum per stage.`,
 	},
 		func(j job) string { return fmt.Sprint(j.tol) },
 		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The
-stages are kept, 800 numbers a step, and on the way they outgrow the first cache.`,
+stages are kept, 800 numbers a step. Long runs no longer fit in the first cache.`,
 		func(job) float64 { return 1 }, "")
 	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job {
 		return job{problem: "grayscott", n: n, runs: 40}
 	}),
 		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
-		`Gray–Scott. The cost is linear in the number of points. A step per point becomes more expensive where the
-stages of a step no longer fit a cache.`,
+		`Gray–Scott. The cost is linear in the number of points. The time per point rises when the stages of a step no
+longer fit in a cache.`,
 		func(j job) float64 { return float64(j.n * j.n) }, "point")
 	return nil
 }

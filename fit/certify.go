@@ -518,32 +518,32 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		if by := c.blur(); !math.IsNaN(by) {
 			errors = fmt.Sprintf("their errors change the objective by %s of %s", diag.Number(by), p.unit())
 		}
-		return fmt.Sprintf("runs with these tolerances are too rough here: %s, and a search follows them; "+
-			"smaller ones make that less: solver { %satol = %s }",
+		return fmt.Sprintf("runs with these tolerances are too rough here: %s, and a search may follow these errors; "+
+			"take smaller ones: solver { %satol = %s }",
 			errors, smaller(out.Run.RTol, 1e-4), diag.Number(out.Run.ATol/1e4))
 	case c.owes() && !(c.Stationarity > c.Noise):
-		return fmt.Sprintf("the objective is less by %s of %s than where constraints hold to the last digit",
+		return fmt.Sprintf("constraints are violated a little, and that alone makes the objective better by %s of %s",
 			diag.Number(c.owed), p.unit())
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
-		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
-			"%s of %s; smaller tolerances make it less: solver { %satol = %s }", diag.Number(c.Noise), p.unit(),
+		return fmt.Sprintf("the error of the objective is too large to show a minimum: with the gain that it may "+
+			"hide, it is %s of %s; take smaller tolerances: solver { %satol = %s }", diag.Number(c.Noise), p.unit(),
 			smaller(out.Run.RTol, 1e-2), diag.Number(out.Run.ATol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
-		return fmt.Sprintf("near it the objective is less, by %s of %s, to second order", diag.Number(c.Stationarity),
-			p.unit())
+		return fmt.Sprintf("by second derivatives, the objective is better nearby, by %s of %s", diag.Number(
+			c.Stationarity), p.unit())
 	}
 	by, of := c.Stationarity, p.unit()
 	if c.farStart {
 		by, of = math.Abs(c.gain/c.problem.At.Value), "itself"
 	}
 	if c.hidden {
-		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s where an estimate moves "+
-			"by its size, or from the start on, as where small changes grow fast along the run; begin nearer, or run "+
-			"in parts (shooting = 10)", diag.Number(c.problem.Size))
+		return fmt.Sprintf("rounding hides what could be gained: the objective changes by %s if an estimate changes "+
+			"by its own size, or from the start to here, as if small changes grew fast along the run; begin nearer, "+
+			"or run in parts (shooting = 10)", diag.Number(c.problem.Size))
 	}
-	promise := "derivatives promise that the objective is less nearby, by " + diag.Number(by) + " of " + of
+	promise := "by its derivatives, the objective is better nearby, by " + diag.Number(by) + " of " + of
 	if out.Starts[0].Status == "converged" { // and the searches from there are over
-		promise += ", and no search gets there"
+		promise += ", but no search found such a point"
 	}
 	return promise
 }

@@ -711,12 +711,11 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Warning, "%s", out.strays)
 	}
 	if p.settings.Unlikely {
-		note(diag.Warning, "this fit looked for values with which the data are least likely: nll() is the negative "+
-			"logarithm of the likelihood, which is to be small; turn its sign, or maximize in place of minimize (or "+
-			"the other way round)")
+		note(diag.Warning, "this fit searched for values that make the data least likely: nll() is the negative "+
+			"logarithm of the likelihood, so it should be minimised, and -nll() maximised")
 	}
 	if names := (coach{p}).unusedTraining(); names != nil {
-		note(diag.Note, "%s of fit.algorithm = adam, which is not asked for", are(names))
+		note(diag.Note, "%s only for fit.algorithm = adam, which this fit does not use", are(names))
 	}
 	if names := p.settings.Unchosen; len(names) > 0 {
 		note(diag.Note, "no fit block holds: each has a name (%s) and none was asked for", strings.Join(names, ", "))

@@ -309,8 +309,8 @@ func (p matrices) outside(out *Result) {
 		v := out.Estimates[i].Value
 		if v < c.within[0] || v > c.within[1] {
 			out.Warnings = append(out.Warnings, diag.Diagnostic{
-				Code: CodeFit, Level: diag.Warning, Message: c.name + " is " + diag.Number(v) + ", outside of the " +
-					"bounds of the text: the search keeps those of variances alone",
+				Code: CodeFit, Level: diag.Warning, Message: c.name + " is " + diag.Number(v) + ", outside of its " +
+					"bounds in the model: the search keeps only the bounds of variances",
 			})
 		}
 	}

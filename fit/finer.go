@@ -100,8 +100,8 @@ func (f *fineness) words(p judge, out *Result) string {
 	if len(f.noises) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("what is said of the minimum is from runs with rtol = %s: errors of those of the searches hide "+
-		"%s of %s", diag.Number(out.Run.RTol), diag.Number(f.noises[0]), p.unit())
+	return fmt.Sprintf("the certificate, errors and intervals are from runs with rtol = %s, because errors of the "+
+		"runs of the search may hide a gain of %s of %s", diag.Number(out.Run.RTol), diag.Number(f.noises[0]), p.unit())
 }
 
 // refined goes on from a point that is a minimum by the runs of searches, and none by those of its certificate. Where

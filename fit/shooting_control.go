@@ -135,8 +135,8 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	}
 	stretched := span.Moved != ""
 	if stretched && len(span.Due) > 0 {
-		return undivided(fmt.Sprintf("%s moves the start or the end of the run, and with it the parts, and an "+
-			"event is due at a time of its own: nobody knows in which part", span.Moved))
+		return undivided(fmt.Sprintf("%s moves the start or the end of the run, and the parts with it, so an "+
+			"event at a fixed time could pass from one part to another", span.Moved))
 	}
 	at := &cutter{from: span.From, to: span.To, near: 1e-9 * (span.To - span.From), due: span.Due}
 	asked := p.settings.Shooting
@@ -159,8 +159,8 @@ func (s *legs) divide(c *course, otherwise bool) (err error) {
 	from := span.From
 	ends := append(at.list, span.To)
 	if n := s.n + len(at.list)*c.size; n > mostUnknowns && s.linked == 0 {
-		return undivided(fmt.Sprintf("parts would have %d unknowns with the estimates, more than %d: fewer parts "+
-			"have fewer", n, mostUnknowns))
+		return undivided(fmt.Sprintf("the parts and the estimates would have %d unknowns, more than %d; take fewer "+
+			"parts", n, mostUnknowns))
 	}
 	place := func(t float64) float64 {
 		switch {

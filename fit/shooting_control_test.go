@@ -177,7 +177,7 @@ fit { minimize = J  over = %s  intervals = none  shooting = %s }
 		{"2", "objective J = sum_at([late], x^2) + integral(u^2)", "u", "times that params make"},
 		{"2", "objective J = integral(u^2 + x, from = late)", "u", "times that params make"},
 		{"T", "objective J = sum_at([0.5], x^2) + integral(u^2)", "[u, T]", "times of its own"},
-		{"T", "event push at 0.7 { v += 1 }\nobjective J = integral(u^2 + x^2)", "[u, T]", "at a time of its own"},
+		{"T", "event push at 0.7 { v += 1 }\nobjective J = integral(u^2 + x^2)", "[u, T]", "an event at a fixed time"},
 		{"2", "objective J = integral(u^2 + x^2)\nstate y = 0\ny' = delay(x, 0.7)", "u", "earlier times"},
 		{"2", "event e when x > 0.3 once { v = v/2 }\nobjective J = integral(u^2)", "u", "e fires once"},
 	} {

@@ -129,8 +129,8 @@ func (p afar) strays(ctx context.Context, e *evaluator, x []float64) string {
 		return ""
 	}
 	if _, err := p.shooter(e, false); err != nil {
-		return "the residuals are more than noise, and runs were not divided: " + reason(err)
+		return "the residuals are larger than the noise, and runs were not divided: " + reason(err)
 	}
-	return "the residuals are more than the noise that the model says: there may be a lower minimum elsewhere, or " +
-		"the model is not that of the data; another number of parts, fit.shooting, or more starts can tell"
+	return "the residuals are larger than the noise that the model declares: there may be a lower minimum elsewhere, " +
+		"or the model does not fit the data; try another number of parts (fit.shooting) or more starts"
 }

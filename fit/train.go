@@ -47,8 +47,8 @@ func (p coach) checkTraining(l *diag.List) {
 			diag.Number(s.Decay))
 	}
 	if s.Batch > 0 && !p.squares {
-		l.Errorf(odes.CodeSetting, source.Span{}, "fit.batch takes parts of data, and %s is no sum over data that "+
-			"could be taken apart: a sum of nll() and -log_prior(), to be minimised; leave out fit.batch",
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.batch takes parts of the data, so the objective must be nll() "+
+			"or nll() - log_prior(), to be minimised, and %s is no sum over data of that form; leave out fit.batch",
 			s.Objective)
 	}
 }

@@ -206,7 +206,7 @@ func TestTrainingRefused(t *testing.T) {
 		}
 	}
 	r := trained(t, decays, fit.Options{}, "algorithm=trust", "max_iter=2")
-	if text := fmt.Sprint(r.Warnings); !strings.Contains(text, "fit.epochs is of fit.algorithm = adam") {
+	if text := fmt.Sprint(r.Warnings); !strings.Contains(text, "fit.epochs is only for fit.algorithm = adam") {
 		t.Error(text)
 	}
 }

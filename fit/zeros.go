@@ -26,10 +26,13 @@ func Sensitivities(ctx context.Context, m *odes.Model, opts odes.Options) (*odes
 // ½ gᵀH⁻¹g, and that which errors of derivatives hide, Σ e²/(2 H). H is the expected or the exact Hessian. What a bound
 // holds back has a derivative that is not zero, and keeps its grade.
 //
-// AtMinimum makes no run where nothing is loose. It leaves s as it is where the model is at no minimum, or where there
-// is no telling: of more than 30 numbers, or without second derivatives.
+// A derivative that is lost may be one of these, too: an error of all its digits is small if it is one of a zero. It is
+// told apart where the value is sound and least squares are fitted, without coincidences and second derivatives.
+//
+// AtMinimum makes no run where all is sound. It leaves s as it is where the model is at no minimum, or where there is
+// no telling: of more than 30 numbers, or without second derivatives.
 func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Sensitivities) {
-	if s.Errors == nil || !slices.Contains(s.Trusts, odes.Loose) {
+	if s.Errors == nil || !slices.Contains(s.Trusts, odes.Loose) && !slices.Contains(s.Trusts, odes.Lost) {
 		return
 	}
 	settings, err := m.FitSettings(opts)
@@ -37,8 +40,17 @@ func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Se
 		return
 	}
 	row := slices.IndexFunc(s.Values, func(v odes.Value) bool { return v.Name == settings.Objective })
+	worst := odes.Loose // of those that are examined
+	if row >= 0 && s.Values[row].Trust == odes.Sound && len(s.OneSided.Coincidences) == 0 && s.Hessian == nil &&
+		s.Products == nil {
+		worst = odes.Lost
+	}
 	loose := func(v odes.Variable) bool {
-		return row >= 0 && s.Trust(row, v) == odes.Loose &&
+		if row < 0 {
+			return false
+		}
+		t := s.Trust(row, v)
+		return t > odes.Sound && t <= worst &&
 			slices.ContainsFunc(settings.Over, func(o odes.Variable) bool { return o.String() == v.String() })
 	}
 	if !slices.ContainsFunc(s.Variables, loose) {
@@ -53,6 +65,9 @@ func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Se
 		if p.coords[i].value(p.start[i]) != p.coords[i].first { // the model lies outside of the bounds
 			return
 		}
+	}
+	if !p.squares {
+		worst = odes.Loose
 	}
 	e, err := p.borrow()
 	if err != nil {

@@ -27,10 +27,18 @@ solver { method = tsit5  rtol = 1e-7  atol = 1e-9 }
 func TestAtMinimum(t *testing.T) {
 	m := parse(t, twoRates)
 	best := run(t, m, fit.Options{}).Assignments()
+	begins := map[odes.Trust]string{odes.Loose: "few digits are right", odes.Lost: "not to be trusted"}
 	for _, c := range []struct {
 		by     float64 // all estimates are moved by
+		grade  odes.Trust
 		silent bool
-	}{{1, true}, {1 + 1e-6, false}, {1.01, false}} {
+	}{
+		{1, odes.Loose, true},
+		{1 + 1e-6, odes.Loose, false},
+		{1.01, odes.Loose, false},
+		{1, odes.Lost, true},
+		{1 + 1e-6, odes.Lost, false},
+	} {
 		var opts odes.Options
 		for _, a := range best {
 			opts.Set = append(opts.Set, odes.Assignment{Name: a.Name, Values: []float64{a.Values[0] * c.by}})
@@ -47,11 +55,11 @@ func TestAtMinimum(t *testing.T) {
 			t.Fatal("nobody estimated errors")
 		}
 		for k := range s.Trusts {
-			s.Trusts[k] = odes.Loose
+			s.Trusts[k] = c.grade
 		}
 		s.Warnings = []diag.Diagnostic{{
 			Code: odes.CodeTrust, Level: diag.Warning,
-			Message: "few digits are right, by another run: L by a, k, v, outside",
+			Message: begins[c.grade] + ", by another run: L by a, k, v, outside",
 		}}
 		fit.AtMinimum(t.Context(), m, opts, s)
 		said := ""
@@ -65,5 +73,20 @@ func TestAtMinimum(t *testing.T) {
 		}[c.silent]; names != want {
 			t.Errorf("moved by %v: %q, want %q", c.by, names, want)
 		}
+	}
+	opts := odes.Options{Settings: []odes.Setting{{Key: "sens.wrt", Value: "[a, k, v]"}}}
+	for _, a := range best {
+		opts.Set = append(opts.Set, odes.Assignment{Name: a.Name, Values: a.Values})
+	}
+	s, err := m.Sensitivities(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Trusts, s.Status = []odes.Trust{odes.Lost, odes.Loose, odes.Lost}, "partial"
+	s.Warnings = []diag.Diagnostic{{
+		Code: odes.CodeTrust, Level: diag.Warning, Message: "not to be trusted, by a run: L by a, v",
+	}}
+	if fit.AtMinimum(t.Context(), m, opts, s); s.Status != "ok" || len(s.Warnings) > 0 || s.Trusts[2] != odes.Sound {
+		t.Errorf("where nothing else is lost: status %s, %v, %v", s.Status, s.Trusts, s.Warnings)
 	}
 }

@@ -139,7 +139,7 @@ var codes = map[string]string{
 	"missing-equation":   "An element of a state has no equation.",
 	"missing-expression": "Something is missing behind an operator or an equals sign.",
 	"drift": "At the end of a step, an algebraic unknown was far from its equations: tolerances are too " +
-		"loose for it.",
+		"loose for it. Or, after an event, the unknowns are on another branch of solutions than before it.",
 	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg) for any values. " +
 		"Usually the model has " +
 		"a higher index, and an equation must be differentiated by time.",

@@ -137,7 +137,7 @@ var mistakes = []advice{
 		example: "x'' = -x",
 		next:    "'", before: "'",
 		code: CodeSecondOrder, at: beforeToNext,
-		message: "second derivatives are reserved; write x' = v and v' = ...",
+		message: "there are no second derivatives; write x' = v and v' = ...",
 	},
 	{
 		example: "x'[1] = -x",

@@ -71,7 +71,7 @@ func (p *parse) closeBracket(closing string, open *ast.Token, what string) bool 
 	switch {
 	case p.commonMistake():
 	case what == "call" && isToken(t, "if"):
-		p.fail(CodeUnexpected, p.at(t), "a loop has no condition of its own; choose in what it runs over: sum(if i "+
+		p.fail(CodeUnexpected, p.at(t), "a loop has no condition of its own; write it inside the sum: sum(if i "+
 			"> 1 then x[i] else 0 for i in 1:n)")
 	case isToken(t, "if") && p.i > 0 && endsOperand(&p.tokens[p.i-1]):
 		p.fail(CodeUnexpected, p.at(t), "the condition stands first: if c then a else b")

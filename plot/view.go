@@ -77,30 +77,30 @@ var options = []Option{
 		v.Title = text
 		return nil
 	}},
-	{Name: "logx", Doc: "Space the level axis by powers of ten.", set: func(v *View, _ string) error {
+	{Name: "logx", Doc: "Space the horizontal axis by powers of ten.", set: func(v *View, _ string) error {
 		v.LogX = true
 		return nil
 	}},
-	{Name: "logy", Doc: "Space the upright axis by powers of ten.", set: func(v *View, _ string) error {
+	{Name: "logy", Doc: "Space the vertical axis by powers of ten.", set: func(v *View, _ string) error {
 		v.LogY = true
 		return nil
 	}},
 	{
-		Name: "xrange", Value: "FROM:TO", Doc: "Show this part of the level axis; 0: or :10 leaves one end open.",
+		Name: "xrange", Value: "FROM:TO", Doc: "Show this part of the horizontal axis; 0: or :10 leaves one end open.",
 		set: func(v *View, text string) (err error) {
 			v.XRange, err = rangeOf(text)
 			return err
 		},
 	},
 	{
-		Name: "yrange", Value: "FROM:TO", Doc: "Show this part of the upright axis.",
+		Name: "yrange", Value: "FROM:TO", Doc: "Show this part of the vertical axis.",
 		set: func(v *View, text string) (err error) {
 			v.YRange, err = rangeOf(text)
 			return err
 		},
 	},
 	{
-		Name: "columns", Value: "N", Doc: "Panels beside each other; without it, as many as suit them.",
+		Name: "columns", Value: "N", Doc: "Panels side by side; by default, as many as fit.",
 		set: func(v *View, text string) error {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > mostColumns {
@@ -118,7 +118,7 @@ var options = []Option{
 		},
 	},
 	{
-		Name: "residuals", Doc: "Draw below data how far they lie from their curves.",
+		Name: "residuals", Doc: "Draw the residuals below: data minus curve.",
 		set: func(v *View, _ string) error {
 			v.Residuals = true
 			return nil

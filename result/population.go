@@ -168,8 +168,8 @@ func (p *Population) Doubts() (list []Doubt) {
 	}
 	if several != nil {
 		list = append(list, Doubt{
-			fmt.Sprintf("the likelihood has several modes that count, by random effects of %s; an approximation about "+
-				"one of them is poor there: compare with marginal = imp(n = 10000)", some(several)), false, false,
+			fmt.Sprintf("random effects have several modes that matter in %s, so an approximation about one mode is "+
+				"poor there: compare with marginal = imp(n = 10000)", some(several)), false, false,
 		})
 	}
 	if far != nil {

@@ -117,34 +117,49 @@ func (s *Sensitivities) Close() {
 	}
 }
 
-// FewDigits begins the warning of numbers that are Loose.
-const FewDigits = "few digits are right"
+// FewDigits begins the warning of numbers that are Loose, and NotTrusted that of those that are Lost.
+const (
+	FewDigits  = "few digits are right"
+	NotTrusted = "not to be trusted"
+)
 
 // CodeTrust is the code of warnings of what an independent run says of the numbers of a result.
 const CodeTrust diag.Code = "trust"
 
-// AtMinimum makes loose derivatives of value i by some variables sound, but for those of one side: at a minimum of that
+// AtMinimum makes derivatives of value i by some variables sound, but for those of one side: at a minimum of that
 // value they are zero within its error, and that few of their digits are right is no news. Package fit finds out
-// whether a point is one.
+// whether a point is one, and by which variables.
 func (s *Sensitivities) AtMinimum(i int, by []Variable) {
+	found := false // one that was lost
 	for _, v := range by {
 		for k := v.Offset; k < v.Offset+v.Size() && s.Trusts != nil; k++ {
 			at := i*s.Columns + k
-			if s.Trusts[at] == Loose && (s.OneSided.Doubtful == nil || !s.OneSided.Doubtful[at]) {
+			if s.OneSided.Doubtful == nil || !s.OneSided.Doubtful[at] {
+				found = found || s.Trusts[at] == Lost
 				s.Trusts[at] = Sound
 			}
 		}
 	}
-	names := diag.Some(s.Graded(Loose, true))
+	s.tellAgain(FewDigits, s.Graded(Loose, true))
+	lost := s.Graded(Lost, true)
+	s.tellAgain(NotTrusted, lost)
+	if found && lost == nil {
+		s.Status = "ok"
+	}
+}
+
+// tellAgain changes the names of a warning that begins so, or removes it where there are none.
+func (s *Sensitivities) tellAgain(begins string, names []string) {
+	is := func(d diag.Diagnostic) bool { return d.Code == CodeTrust && strings.HasPrefix(d.Message, begins) }
+	if names == nil {
+		s.Warnings = slices.DeleteFunc(s.Warnings, is)
+	}
 	for k := range s.Warnings {
 		d := &s.Warnings[k]
-		if begin, _, is := strings.Cut(d.Message, ": "); is && strings.HasPrefix(begin, FewDigits) {
-			d.Message = begin + ": " + names
+		if begin, _, more := strings.Cut(d.Message, ": "); more && is(*d) {
+			d.Message = begin + ": " + diag.Some(names)
 		}
 	}
-	s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
-		return names == "" && d.Code == CodeTrust && strings.HasPrefix(d.Message, FewDigits)
-	})
 }
 
 // Graded names the numbers with a grade: values, derivatives, times of events. It leaves out what has no value, which

@@ -26,14 +26,19 @@ func limitsOf(run *record.Trajectory, i int, st *solvers.Step) (limits, bool) {
 	return limitsBetween(start, end, st.T, st.T1)
 }
 
+// lags is by how many lengths of a step lags may be longer than the times of its ends.
+const lags = 32
+
 // limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.
 func limitsBetween(start, end bool, t, t1 float64) (b limits, any bool) {
 	b = limits{from: math.Inf(-1), to: math.Inf(1)}
 	if !(t1 > t) {
 		return b, false
 	}
-	// The gap is more than the distance at which two times count as one.
-	b.gap = min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t)))
+	// The gap is more than the distance at which two times count as one. What a table is read at may be a time less a
+	// lag that is many times as large, whose rounding has to be within the gap, too.
+	h := t1 - t
+	b.gap = min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1), float64(lags*h))), float64(0.25*h))
 	if start {
 		b.from = t + b.gap
 	}

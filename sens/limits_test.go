@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// TestLimits: times at an end that was chosen move inside the step, by 2⁻⁴⁸ of the larger end or a quarter of the step.
-// Times within stay, and so do those outside that are further away than stages are by rounding.
+// TestLimits: times at an end that was chosen move inside the step, by 2⁻⁴⁸ of the larger end, by 2⁻⁴³ of the step, or
+// by a quarter of it. Times within stay, and so do those outside that are further away than stages are by rounding.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct{ t, t1, gap float64 }{
-		{1, 4, 0x1p-46}, {-4, 1, 0x1p-46}, {0, 0x1p-50, 0x1p-98}, {1, 1 + 0x1p-48, 0x1p-50},
+		{1, 4, 0x1.8p-42}, {-4, 1, 0x1.4p-41}, {0, 0x1p-50, 0x1p-93}, {1, 1 + 0x1p-48, 0x1p-50},
 	} {
 		for _, chosen := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
 			b, any := limitsBetween(chosen[0], chosen[1], c.t, c.t1)

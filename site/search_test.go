@@ -122,6 +122,10 @@ var questions = [][2]string{
 	{"log transform parameter", "docs/how/dose-response"},
 	{"array of states", "docs/how/pde"},
 	{"GPU", "docs/limits"},
+	{"breaking changes", "docs/release-0.2.0"},
+	{"upgrade", "docs/release-0.2.0"},
+	{"maximum likelihood", "docs/how/load-csv"},
+	{"prior distribution", "docs/how/posterior"},
 }
 
 // TestBrowserSearch: each question finds its page among the first three hits, by the search of the site.

@@ -4,23 +4,24 @@ package stdlib
 var trajectory = []*Func{
 	{
 		Name: "noevent", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "e without events: no roots of its conditions are located, and the gradient is that of the branch taken",
+		Doc: "the value of e without events: its conditions end no steps, and the gradient is that of the branch taken",
 	},
 	{
 		Name: "pre", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "e at the left limit of the instant: before the event's body",
+		Doc: "the value of e just before the instant: before the event's body",
 	},
 	{
 		Name: "post", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "e at the right limit of the instant: after the event's body",
+		Doc: "the value of e just after the instant: after the event's body",
 	},
 	{
 		Name: "at_trigger", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "in the body of an event with a delay and values = execution: e at the trigger",
+		Doc: "in the body of an event with a delay and values = execution: the value of e at the trigger",
 	},
 	{
 		Name: "delay", Args: []string{"e", "tau"}, Class: Special, Units: UnitsFree, Value: "e at the time t - tau",
-		Doc: "e at the time t - tau: delay(x, 3); before the start, states have their `past x = …`, or initial values",
+		Doc: "the value of e at the time t - tau: delay(x, 3); before the start, states have their `past x = …`, or " +
+			"initial values",
 	},
 	{
 		Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree,

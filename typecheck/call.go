@@ -147,8 +147,8 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		switch {
 		case x.place != placeGoal && moves && len(e.Args) == 1 &&
 			c.mentionsTime(x, e.Args[0].Value):
-			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now (delayed values are not "+
-				"part of the language)", fun.Name, g.kind, fun.Name)
+			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now, and delay(%s, tau) for the "+
+				"one at t - tau", fun.Name, g.kind, fun.Name, fun.Name)
 		case x.place == placeGoal && moves:
 			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end "+
 				"final(%s)", fun.Name, g.kind, fun.Name, fun.Name)

@@ -139,7 +139,7 @@ func (c *checker) resolveData(e *entity) {
 		}
 		d := c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
 		if e.data.Value == nil && c.model.Time != nil && slices.Contains(t.columns(), c.model.Time.Name) {
-			d.Message += "; call " + strconv.Quote(c.model.Time.Name) + " so"
+			d.Message += "; rename " + strconv.Quote(c.model.Time.Name) + " to time"
 		}
 		if e.data.Value != nil {
 			meant := "t"
@@ -409,7 +409,7 @@ func (c *checker) column(t *dataTable, name ast.Ident) int {
 		return -1
 	}
 	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s%s", t.Name, name.Name, t.names(),
-		diag.DidYouMean(name.Name, t.columns()))
+		unitexpr.Headed(name.Name, t.columns()))
 	d.Relate(t.Span, "declared here")
 	return -1
 }

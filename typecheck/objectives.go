@@ -61,9 +61,7 @@ func (c *checker) objective(it *ast.Objective) {
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	if !ast.DrawsFrom(c.settings, name) {
-		c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
-	}
+	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
 	sum := c.terms(v)
 	rises := sum == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
@@ -96,18 +94,20 @@ func suggestIndices(name string, indices []*model.Index) string {
 	return name + "[" + strings.Join(names, ",") + "]"
 }
 
-// influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and
-// under constraints a cost of params, such as the least dose that suffices.
+// influences reports an objective that does not depend on the run. The times of a run may be looked for; under
+// constraints, a cost of params, such as the least dose that suffices; and of draws, any function of params.
 func (c *checker) influences(v model.Expr, reads int, what string, s source.Span) {
 	bounds := func(p *model.Symbol) bool {
 		same := func(q *model.Symbol) bool { return p == q }
 		return c.model.Time != nil && (findSymbol(c.model.From, same) != nil || findSymbol(c.model.To, same) != nil)
 	}
-	constrained := slices.ContainsFunc(c.objectives, func(it ast.Item) bool {
+	free := len(c.priors) > 0 || slices.ContainsFunc(c.objectives, func(it ast.Item) bool {
 		_, is := it.(*ast.Constraint)
 		return is
 	})
-	if model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil && !constrained {
+	drawn := func(b *ast.Settings) bool { return b.Block.Name == "sample" }
+	free = free || slices.ContainsFunc(c.settings, drawn) || findSymbol(v, bounds) != nil
+	if model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads && !free {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}
 }

@@ -157,7 +157,12 @@ func (c *call) format(command string, asked formatFlag, output string) (*report.
 		f = report.Formats()[0]
 	case f == nil:
 		if f = report.FormatOf(output); f == nil {
-			return nil, usagef("cannot tell the format from %q: add --format %s", output, enumerate(names, "or"))
+			also := ""
+			if strings.HasSuffix(output, ".html") {
+				also = "; odes report writes pages"
+			}
+			return nil, usagef("cannot tell the format from %q: add --format %s%s", output, enumerate(names, "or"),
+				also)
 		}
 	}
 	if !slices.Contains(names, f.Name) {

@@ -173,6 +173,7 @@ func TestFormat(t *testing.T) {
 	}
 	for output, want := range map[string]string{
 		"a.xlsx": `cannot tell the format from "a.xlsx": add --format table or json`,
+		"a.html": `cannot tell the format from "a.html": add --format table or json; odes report writes pages`,
 		"a.csv":  "odes bench does not write csv: choose table or json",
 	} {
 		if _, err := c.format("bench", formatFlag{}, output); err == nil || err.Error() != want {

@@ -457,18 +457,6 @@ type Settings struct {
 	List  []*Setting
 }
 
-// DrawsFrom reports whether a sample block draws from the density of an objective.
-func DrawsFrom(blocks []*Settings, objective string) bool {
-	for _, b := range blocks {
-		for _, k := range b.List {
-			if of, is := k.Value.(*Name); is && b.Block.Name == "sample" && k.Key.Name == "of" && of.Name == objective {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Keyword returns the word of the block.
 func (n *Settings) Keyword() string { return n.Block.Name }
 

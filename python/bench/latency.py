@@ -189,13 +189,14 @@ def section() -> str:
         f"Diffrax {version('diffrax')}, pydiffsol {version('pydiffsol')} and Python {sys.version.split()[0]}, at a load "
         f"of {load:.1f} on {os.cpu_count()} cores.",
         "",
-        "A gradient of one number by all params, which differ from call to call. The ways take turns of ten calls, "
-        "thirty",
-        "times. *First* is the first gradient, with all that makes it ready. *Least* and *median* are of single calls. "
-        "*Of",
-        f"many* is the least time of a gradient among {BATCH} points at once: an ensemble of odes, `vmap` of Diffrax, a "
-        "loop with",
-        "pydiffsol. Errors are those of the first gradient, beside a run of odes with tolerances near rounding.",
+        "The table has times of a gradient of one number by all params, whose values differ from call to call. The ways "
+        "take",
+        "turns of ten calls, thirty times. *First* is the time of the first gradient, including all preparation. *Least* "
+        "and",
+        f"*median* are of single calls. *Of many* is the least time of a gradient when {BATCH} points are computed at "
+        "once: by an",
+        "ensemble of odes, by `vmap` of Diffrax, by a loop with pydiffsol. Errors are those of the first gradient. Their",
+        "reference is a run of odes with tolerances near rounding.",
         "",
     ]
     for name, p in PROBLEMS.items():

@@ -417,6 +417,21 @@ A' = -k*A
 0 = (A - C)*(1 - C) - K*C
 objective J = final(C)
 `
+	lossy := func(u, p float64) float64 { // of p·sin(z) = u - w, w³ + w = 0.1·cos(z), between -π/2 and π/2
+		lo, hi := -math.Pi/2, math.Pi/2
+		for range 60 {
+			z, w := (lo+hi)/2, 0.0
+			for range 60 {
+				w -= (float64(w*w*w) + w - float64(0.1*math.Cos(z))) / (float64(3*w*w) + 1)
+			}
+			if float64(p*math.Sin(z))-u+w < 0 {
+				lo = z
+			} else {
+				hi = z
+			}
+		}
+		return lo
+	}
 	bound := func(a, k float64) float64 {
 		s := a + 1 + k
 		return 2 * a / (s + math.Sqrt(float64(s*s)-float64(4*a)))
@@ -437,6 +452,16 @@ objective J = final(C)
 		{
 			strings.ReplaceAll(binding, "final(C)", "final(w)") +
 				"state w = 0\nw' = if C > 1 then 1 else 0.5\nevent wash at 5 { A = left*A }", "", 5, 0, "", "",
+		},
+		// Other branches have the same sign.
+		{
+			"time t from 0 to 2\nstate x = 0.996\nalg z = 1.48\nx' = 0\n0 = sin(z) - x\nevent e at 1 { x = 0.351 }\n" +
+				"objective J = final(z)", "", math.Asin(0.351), 0, "", "",
+		},
+		{
+			"time t from 0 to 2\nparam P = 0.999\nstate x = 1.2\nalg z = 1.2, w = 0\nx' = 0\n0 = P*sin(z) - u + w\n" +
+				"0 = w^3 + w - 0.1*cos(z)\ndiscrete u = 0.99\nevent e at 1 { u = -0.9 }\nobjective J = final(z)", "",
+			lossy(-0.9, 0.999), 0, "", "",
 		},
 		// Where x is between -1 and 1 there is no solution.
 		{

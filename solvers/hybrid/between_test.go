@@ -101,7 +101,7 @@ func TestHiddenPairs(t *testing.T) {
 	for n := range draws {
 		h := ramp(10)
 		var want []float64
-		what := ""
+		what, blind := "", false
 		kind := r.IntN(3)
 		switch kind {
 		case 0: // pairs of roots
@@ -119,6 +119,12 @@ func TestHiddenPairs(t *testing.T) {
 				continue
 			}
 			event(h, "e", ofX(product(roots)), nil)
+			// Where rounding of the values at nodes is more than all that is between two roots, nothing shows these.
+			p := product(roots)
+			for k := 0; k < len(roots); k += 2 {
+				between := math.Abs(p(0.5 * (roots[k] + roots[k+1])))
+				blind = blind || between < float64(0x1p-50*max(math.Abs(p(0)), math.Abs(p(10))))
+			}
 			what = fmt.Sprint("roots ", roots)
 		case 1: // a part of a period
 			a, c := 0.2+3*r.Float64(), 1-math.Pow(10, -1-6*r.Float64())
@@ -154,7 +160,7 @@ func TestHiddenPairs(t *testing.T) {
 			opts.Fixed = min(opts.Fixed, 2)
 		}
 		got, _ := fired(t, h, m, opts)
-		if !near(t, fmt.Sprintf("%s, %s, %+v", what, m, opts), got, want, 1e-7) {
+		if !blind && !near(t, fmt.Sprintf("%s, %s, %+v", what, m, opts), got, want, 1e-7) {
 			return
 		}
 	}

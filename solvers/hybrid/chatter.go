@@ -1,6 +1,8 @@
 package hybrid
 
 import (
+	"math"
+
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
 )
@@ -78,6 +80,32 @@ func (f *history) pattern() (kind solvers.ChatterKind, gap, limit float64) {
 		return solvers.Zeno, gap, t + float64((t-last[n-2])*most)/(1-most)
 	}
 	return solvers.Regular, gap, 0
+}
+
+// accumulates reports whether the last firings came after times that became shorter like a geometric series, whose sum
+// is so near that rounding decides about the next one.
+func (f *history) accumulates() bool {
+	const several, alike = 4, 1.25
+	n := len(f.last)
+	if f.count < several {
+		return false
+	}
+	t := f.last[(f.count-1)%n]
+	rounding := float64(1000 * elem.ULP(t))
+	if gap := t - f.last[(f.count-2)%n]; !(gap > 0 && gap < float64(1000*rounding)) { // the usual case
+		return false
+	}
+	kind, _, limit := f.pattern()
+	if kind != solvers.Zeno || !(limit-t < rounding) {
+		return false
+	}
+	last := f.times()
+	least, most := math.Inf(1), 0.0
+	for i := 2; i < len(last); i++ {
+		ratio := (last[i] - last[i-1]) / (last[i-1] - last[i-2])
+		least, most = min(least, ratio), max(most, ratio)
+	}
+	return most <= float64(alike*least)
 }
 
 // regular reports whether the last firings came after equal times, though within the window.

@@ -325,6 +325,16 @@ func TestManyEvents(t *testing.T) {
 			"a Zeno point", "raise solver.max_events (", solvers.Zeno,
 		},
 		{
+			"times that rounding ends", "time t from 0 to 3\nstate x = 0\ndiscrete next = 1, gap = 0.05\nx' = 1\n" +
+				"event e when x >= next { next = next + gap; gap = 0.05*gap }",
+			"at about t = 1.0526316 (a Zeno point)", "max_events)", solvers.Zeno,
+		},
+		{
+			"times that rounding ends, known beforehand", "time t from 0 to 3\nstate x = 0\n" +
+				"discrete next = 1, gap = 1e-4\nx' = 1\nevent e at next { next = next + gap; gap = 1e-4*gap }",
+			"at about t = 1.0001 (a Zeno point)", "max_events)", solvers.Zeno,
+		},
+		{
 			"a relay", "time t from 0 to 5\nstate x = 0.5\nx' = if x > 1 then -1 else 1",
 			"the solution slides along it: give the switch a hysteresis", "stop", solvers.Sliding,
 		},

@@ -1,7 +1,7 @@
 package matrices
 
 import (
-	"slices"
+	"math"
 
 	"odes.dev/odes/internal/base/linalg"
 )
@@ -37,10 +37,13 @@ func Between(out, a, b []float64, part float64) {
 	}
 }
 
-// The parts of a jump that are tried: the first, and the least.
 const (
-	firstPart = 0.25
-	leastPart = 0x1p-20
+	leastPart = 0x1p-20 // of a jump
+	// tameness is what Newton's first step may leave to the second one, both by one matrix, where the solution that
+	// it finds is to be that of the same branch (P. Deuflhard, Newton Methods for Nonlinear Problems, 2004, §5.1.2, has
+	// 1/4 for the existence of a solution).
+	tameness = 0.125
+	oneRoot  = 1e-6 // by how much two ways to one solution may differ, relative to its size
 )
 
 // Stay makes y, the solution that Solve finds behind a jump, that of the branch that the state before is on: the one
@@ -58,26 +61,87 @@ func (c *Consistency) Stay(f JacobianField, t float64, y []float64, j Jump) bool
 	}
 	side := c.Side()
 	j.Enter(1)
-	if side == 0 || c.Factor(f, t, y) == nil && c.Side() == side {
+	if side == 0 {
 		return true
 	}
-	at, next := slices.Clone(j.From), make([]float64, len(y))
-	for done, part := 0.0, firstPart; done < 1; {
-		to := min(done+part, 1)
-		Between(next, j.From, j.To, to)
-		for _, i := range c.Mass.Unknowns {
-			next[i] = at[i]
+	w := &way{c: c, f: f, t: t, side: side, Jump: j, strict: true}
+	end := w.end()
+	if end == nil {
+		// Where no step is short enough to be sure, another sign of the determinant says that the branch was lost.
+		j.Enter(1)
+		if c.Factor(f, t, y) == nil && c.Side() == side {
+			return true
 		}
-		j.Enter(to)
-		if c.Solve(f, t, next) != nil || c.Side() != side {
+		w.strict = false
+		if end = w.end(); end == nil {
+			return false
+		}
+	}
+	if !w.one(end, y) {
+		copy(y, end)
+	}
+	return true
+}
+
+// way follows the unknowns of a jump.
+type way struct {
+	c    *Consistency
+	f    JacobianField
+	t    float64
+	side int // of the branch
+	Jump
+	strict bool // each solution is found by tame steps, and by way of another one as well
+}
+
+// end returns the state to which the way leads; nil for none.
+func (w *way) end() []float64 {
+	at := w.From
+	for done, part := 0.0, 1.0; done < 1; {
+		to := min(done+part, 1)
+		next := w.solve(at, to)
+		if next != nil && w.strict {
+			half := w.solve(at, done+(to-done)/2)
+			if half != nil {
+				half = w.solve(half, to)
+			}
+			if half == nil || !w.one(half, next) {
+				next = nil
+			}
+		}
+		if next == nil {
 			if part *= 0.5; part < leastPart {
-				return false
+				return nil
 			}
 			continue
 		}
-		copy(at, next)
-		done, part = to, 2*part
+		at, done, part = next, to, 2*part
 	}
-	copy(y, at)
+	return at
+}
+
+// solve returns the state at a part of the way with the unknowns that are found from those of a state before; nil for
+// none on this side.
+func (w *way) solve(from []float64, part float64) []float64 {
+	y := make([]float64, len(from))
+	Between(y, w.From, w.To, part)
+	for _, i := range w.c.Mass.Unknowns {
+		y[i] = from[i]
+	}
+	w.Enter(part)
+	if w.c.Solve(w.f, w.t, y) != nil || w.c.Side() != w.side || w.strict && !w.c.tame {
+		return nil
+	}
+	return y
+}
+
+// one reports whether two states are one solution.
+func (w *way) one(a, b []float64) bool {
+	const small = 1e-3 // of the value before the jump, where rounding is all that is left of a value
+	for _, i := range w.c.Mass.Unknowns {
+		size := max(math.Abs(a[i]), math.Abs(b[i]), small*math.Abs(w.From[i]))
+		if !(math.Abs(a[i]-b[i]) <= oneRoot*size) {
+			return false
+		}
+	}
 	return true
 }

@@ -40,6 +40,7 @@ type Consistency struct {
 	try    []float64 // [n]
 	noise  []float64 // [n] how far rounding moves the result
 	scale  []float64 // [n]
+	tame   bool      // no step of Solve was shortened, and each left next to nothing to the one after it
 	kl     []float64 // [(n+q)·l]
 	yl     []float64 // [n·l]
 	tl     []float64 // [l]
@@ -231,6 +232,7 @@ func (c *Consistency) Solve(f JacobianField, t float64, y []float64) error {
 		return c.solveDirectly(f, t, y)
 	}
 	way := 1.0
+	c.tame = true
 	for range consistencyMost {
 		if !c.residual(f, t, y, c.g) {
 			return c.worst(ConsistencyNotFinite)
@@ -267,7 +269,9 @@ func (c *Consistency) Solve(f JacobianField, t float64, y []float64) error {
 				continue
 			}
 			c.step(c.d, c.next)
-			if c.norm(c.next) <= float64((1-float64(0.25*way))*norm) {
+			after := c.norm(c.next)
+			if after <= float64((1-float64(0.25*way))*norm) {
+				c.tame = c.tame && way == 1 && after <= float64(tameness*norm)
 				break
 			}
 		}

@@ -530,6 +530,3 @@ func (r *rosenbrock) EachStage(s *solvers.Step, f func(t, weight float64, y []fl
 		f(math.FMA(x.node, s.H, s.T), float64(x.weight*s.H), r.Y)
 	}
 }
-
-// LinearlyImplicit tells that the Jacobian at the start is part of what a step computes, and no means to solve for it.
-func (r *rosenbrock) LinearlyImplicit() {}

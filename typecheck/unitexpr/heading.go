@@ -1,9 +1,11 @@
 package unitexpr
 
 import (
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/stdlib"
 )
@@ -59,4 +61,22 @@ func Move(u *ast.Unit, at source.Span) *ast.Unit {
 		}
 	}
 	return u
+}
+
+// Headed is the end of a message about a column that a table does not have: how to name the one whose heading begins
+// with that name, as in "DOSE (mg)", or which name is like it.
+func Headed(name string, headings []string) string {
+	heading := ""
+	for _, h := range headings {
+		if first, _, more := strings.Cut(h, " "); more && strings.EqualFold(first, name) {
+			if heading != "" { // two are none
+				return ""
+			}
+			heading = h
+		}
+	}
+	if heading == "" {
+		return diag.DidYouMean(name, headings)
+	}
+	return "; name it: csv(…, " + name + " = " + strconv.Quote(heading) + ")"
 }

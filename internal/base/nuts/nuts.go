@@ -41,8 +41,8 @@ type Options struct {
 	Target float64 // of the acceptance, 0.8
 	Depth  int     // of trees at most, 10
 	Metric Metric
-	// Vary makes an eighth of the trajectories behind warm-up with shorter steps, by a third, so that a chain comes out
-	// of where the density is narrower than most of it.
+	// Vary makes an eighth of the trajectories behind warm-up with shorter steps, by a third: particles, which make few
+	// trajectories with one metric for all, so come to where the density is narrower than most of it.
 	Vary bool
 	// Scale is L of the first metric, [n][n], lower triangular; nil: that of ones.
 	Scale []float64
@@ -326,6 +326,7 @@ type work struct {
 	divergent bool
 	step      float64
 	losses    [2][]float64 // in warm-up: of energy, by each step backwards and forwards
+	spared    [2]float64   // what is lost less by strides that are divided
 }
 
 func (c *Chain) release(t *tree) {
@@ -360,7 +361,7 @@ func (c *Chain) turnsAcross(a, b *tree) bool {
 // build makes a part of 2^depth steps behind p.
 func (c *Chain) build(ctx context.Context, p *point, depth int, w *work) (tree, error) {
 	if depth == 0 {
-		to, err := c.leap(ctx, p, w.step)
+		to, loss, err := c.stride(ctx, p, w)
 		w.leaps++
 		if err != nil || to == nil {
 			return tree{}, err
@@ -369,16 +370,18 @@ func (c *Chain) build(ctx context.Context, p *point, depth int, w *work) (tree, 
 		if h-h != 0 {
 			h = math.Inf(-1)
 		}
-		w.accept += elem.Exp(min(h, 0))
-		if w.losses[0] != nil {
-			way := 0
-			if w.step > 0 {
-				way = 1
-			}
-			w.losses[way] = append(w.losses[way], energy(to)-energy(p))
+		way := 0
+		if w.step > 0 {
+			way = 1
 		}
-		const limit = 1000 // of what is lost of the energy
-		if h < -limit {
+		if now := energy(to) - energy(p); now != loss { // steps become as long as if all were whole
+			w.spared[way] += loss - now
+		}
+		w.accept += elem.Exp(min(h+w.spared[way], 0))
+		if w.losses[0] != nil {
+			w.losses[way] = append(w.losses[way], loss)
+		}
+		if h < -lost {
 			w.divergent = true
 			c.drop(to)
 			return tree{}, nil
@@ -446,8 +449,8 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	}
 	c.push()
 	start := c.now
-	w := work{start: energy(start), step: length}
-	d := Draw{Step: w.step, Warmup: warming}
+	w := work{start: energy(start)}
+	d := Draw{Step: length, Warmup: warming}
 	if warming {
 		w.losses = [2][]float64{make([]float64, 0, 16), make([]float64, 0, 16)}
 	}
@@ -498,7 +501,7 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 			break
 		}
 	}
-	d.Full, d.Divergent, d.Leapfrogs = d.Depth == most, w.divergent, w.leaps
+	d.Full, d.Divergent, d.Leapfrogs = d.Depth == most, w.divergent, c.state.Gradients-gradients
 	d.Accept = w.accept / float64(max(w.leaps, 1))
 	d.Energy = -energy(whole.sample)
 	before := c.now

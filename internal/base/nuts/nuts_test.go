@@ -213,7 +213,8 @@ func TestLeapAndFold(t *testing.T) {
 	moments(t, "leap", draws, func(q []float64) float64 { return q[0] }, mean, math.Sqrt(second/mass-mean*mean))
 }
 
-// TestFunnel: Neal's funnel in the form without a centre is right; centred, steps diverge, and that is told.
+// TestFunnel: Neal's funnel is right in the form without a centre, and centred, too, where strides are divided in its
+// neck; a neck that is narrower than strides are ever divided makes steps diverge, and that is told.
 func TestFunnel(t *testing.T) {
 	centred := func(_ context.Context, q, g []float64) (float64, error) {
 		v, lp := q[0], -q[0]*q[0]/18
@@ -226,9 +227,19 @@ func TestFunnel(t *testing.T) {
 		}
 		return lp, nil
 	}
-	_, _, divergent := run(t, centred, make([]float64, 10), Options{Seed: 6, Warmup: 300, Metric: Diagonal}, 3000)
+	draws, _, divergent := run(t, centred, make([]float64, 3), Options{Seed: 6, Warmup: 300, Metric: Diagonal}, 6000)
+	moments(t, "centred", draws, func(q []float64) float64 { return q[0] }, 0, 3)
+	if divergent > 6 {
+		t.Errorf("%d divergences", divergent)
+	}
+	steeper := func(ctx context.Context, q, g []float64) (float64, error) {
+		lp, err := centred(ctx, []float64{4 * q[0], q[1], q[2]}, g)
+		g[0] = 4*g[0] + 15*q[0]/9
+		return lp + 15*q[0]*q[0]/18, err
+	}
+	_, _, divergent = run(t, steeper, make([]float64, 3), Options{Seed: 6, Warmup: 300, Metric: Diagonal}, 3000)
 	if divergent == 0 {
-		t.Error("nothing was told of a funnel")
+		t.Error("nothing was told of a steep funnel")
 	}
 	free := func(_ context.Context, q, g []float64) (float64, error) {
 		lp := 0.0
@@ -242,7 +253,7 @@ func TestFunnel(t *testing.T) {
 		}
 		return lp, nil
 	}
-	draws, _, _ := run(t, free, make([]float64, 10), Options{Seed: 6, Warmup: 300, Metric: Diagonal}, 1000)
+	draws, _, _ = run(t, free, make([]float64, 10), Options{Seed: 6, Warmup: 300, Metric: Diagonal}, 1000)
 	moments(t, "funnel", draws, func(q []float64) float64 { return q[0] }, 0, 3)
 }
 

@@ -234,13 +234,13 @@ func (r *rows) scaled(i int, sd float64, f *scaled) {
 	}
 	clear(w.Scale[i*n : i*n+i])
 	w.Scale[i*n+i] = sd
-	w.Bends[i], w.Width[i] = []Feature{{-1, -1, f.d}}, []Feature{{-1, -1, f.s[0]}}
+	w.Bends[i], w.Width[i] = []Feature{{A: -1, B: -1, By: f.d}}, []Feature{{A: -1, B: -1, By: f.s[0]}}
 	for k, j := range f.drivers {
-		w.Width[i] = append(w.Width[i], Feature{-1, j, f.s[k+1]})
+		w.Width[i] = append(w.Width[i], Feature{A: -1, B: j, By: f.s[k+1]})
 	}
-	w.Inner[i] = []Feature{{-1, -1, f.m[0]}}
+	w.Inner[i] = []Feature{{A: -1, B: -1, By: f.m[0]}}
 	for j, by := range f.m[1:] {
-		w.Inner[i] = append(w.Inner[i], Feature{-1, j, by})
+		w.Inner[i] = append(w.Inner[i], Feature{A: -1, B: j, By: by})
 	}
 	r.z, r.u = f.x, make([]float64, len(f.x))
 	for d, x := range f.x {

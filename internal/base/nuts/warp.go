@@ -2,6 +2,7 @@ package nuts
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
@@ -13,10 +14,10 @@ import (
 //
 //	q = mean + L z,   z[i] = m(z[0…i−1]) + exp(s(z[0…i−1])) (y[i] + k(z[0…i−1])),
 //
-// in an order of its own, where m is a polynomial of second degree, and s and k are of the first. Widths that depend on
-// another param, as in populations, ridges that are bent, and numbers of which only their product with another one is
-// known (k: see scaled) become straight. The polynomials are of bounded functions of z, so tails stay as they are.
-// Whatever the map, draws are right: its Jacobian is part of the density.
+// in an order of its own, where m is a polynomial of second degree with knees, and s and k are of the first. Widths
+// that depend on another param, as in populations, ridges that are bent, and numbers of which only their product with
+// another one is known (k: see scaled) become straight. The polynomials are of bounded functions of z, so tails stay as
+// they are. Whatever the map, draws are right: its Jacobian is part of the density.
 //
 // The fields are what a file of chains keeps.
 type Warp struct {
@@ -33,6 +34,7 @@ type Warp struct {
 type Feature struct {
 	A, B int
 	By   float64
+	Knot float64 // of A alone: that which is beyond this place; 0 for none
 }
 
 // reach bounds coordinates: z counts as reach·tanh(z/reach). Factors are exponentials as far as draws go, or they are
@@ -41,6 +43,22 @@ const (
 	reach   = 5
 	farther = 15
 )
+
+// beyond is about how far z lies beyond a knot, away from zero, and its derivative.
+func beyond(z, knot float64) (h, dh float64) {
+	const soft = 0.5
+	x := math.Copysign(1, knot) * (z - knot) / soft
+	if x > 0 {
+		h = x
+	}
+	e := elem.Exp(-math.Abs(x))
+	h += elem.Log1p(e)
+	dh = 1 / (1 + e)
+	if x < 0 {
+		dh = 1 - dh
+	}
+	return float64(soft * h), math.Copysign(dh, knot)
+}
 
 func bounded(z, reach float64) (u, du float64) {
 	t := elem.Tanh(z / reach)
@@ -65,6 +83,9 @@ func (p *at) set(i int, z float64) {
 
 func (f *Feature) value(p *at) float64 {
 	switch {
+	case f.Knot != 0:
+		h, _ := beyond(p.z[f.A], f.Knot)
+		return float64(f.By * h)
 	case f.A < 0 && f.B < 0:
 		return f.By
 	case f.A < 0:
@@ -78,6 +99,10 @@ func (f *Feature) value(p *at) float64 {
 // into adds the derivatives of a feature, times by, to those of the coordinates.
 func (f *Feature) into(to []float64, p *at, by float64) {
 	switch {
+	case f.Knot != 0:
+		_, dh := beyond(p.z[f.A], f.Knot)
+		to[f.A] += float64(by * f.By * dh)
+		return
 	case f.A < 0 && f.B < 0:
 		return
 	case f.A < 0:
@@ -182,10 +207,10 @@ func (w *Warp) Density(f Density) Density {
 	}
 }
 
-// NewWarp finds the map for draws q[draw][n], of which so many are independent. It is nil where draws do not show that
-// they are other than normal.
-func NewWarp(q [][]float64, effective float64) *Warp {
-	if len(q) < 40 || !(effective >= 8) {
+// NewWarp finds the map for draws q[draw][n]; effective says of a number of each draw how many are independent. It is
+// nil where draws do not show that they are other than normal.
+func NewWarp(q [][]float64, effective func(x []float64) float64) *Warp {
+	if len(q) < 40 {
 		return nil
 	}
 	n := len(q[0])
@@ -273,7 +298,7 @@ func drivers(q [][]float64) []int {
 
 // fitWarp fits the map in an order, and returns by how much the logarithm of the likelihood of the effective draws
 // grows. It is nil where nothing grows.
-func fitWarp(q [][]float64, order []int, effective float64) (*Warp, float64) {
+func fitWarp(q [][]float64, order []int, effective func(x []float64) float64) (*Warp, float64) {
 	n, m := len(order), len(q)
 	w := &Warp{Order: slices.Clone(order), Bends: make([][]Feature, n), Width: make([][]Feature, n)}
 	w.Mean, w.Scale = spread(q, order)
@@ -302,7 +327,11 @@ func fitWarp(q [][]float64, order []int, effective float64) (*Warp, float64) {
 	gain, least := 0.0, 6+elem.Log(float64(max(tried, 1)))
 	rows := &rows{w: w, linear: slices.Clone(w.Scale), v: make([][]float64, n)}
 	for i := range n {
-		c := conditional{z: z[i], u: u, all: z, share: effective / float64(m)}
+		// What counts is how fast that mixes which is left of a coordinate behind those before it: that may be slow.
+		c := conditional{z: z[i], u: u, all: z, share: min(effective(z[i])/float64(m), 1)}
+		if !(c.share > 0) {
+			return nil, 0
+		}
 		if i > 0 {
 			gain += c.grow(candidates(i, n), least)
 		}
@@ -322,15 +351,22 @@ type candidate struct {
 	width bool
 }
 
+// knots are where what a coordinate does to those behind it may begin or end: a ridge that is straight on both sides
+// of a knee, as where a rate is saturated, is no polynomial.
+var knots = []float64{-2, -1, 1, 2}
+
 // manyPairs is the most numbers of which all pairs are tried.
 const manyPairs = 30
 
 func candidates(i, n int) (list []candidate) {
 	for a := range i {
-		list = append(list, candidate{Feature{a, -1, 0}, true})
+		list = append(list, candidate{Feature{A: a, B: -1}, true})
+		for _, knot := range knots {
+			list = append(list, candidate{Feature{A: a, B: -1, Knot: knot}, false})
+		}
 		for b := range i {
 			if a == b || n <= manyPairs {
-				list = append(list, candidate{Feature{a, b, 0}, false})
+				list = append(list, candidate{Feature{A: a, B: b}, false})
 			}
 		}
 	}
@@ -346,6 +382,10 @@ type conditional struct {
 }
 
 func (c *conditional) of(f *Feature, d int) float64 {
+	if f.Knot != 0 {
+		h, _ := beyond(c.all[f.A][d], f.Knot)
+		return h
+	}
 	v := 1.0
 	if f.A >= 0 {
 		v = c.u[f.A][d]
@@ -382,7 +422,7 @@ func (c *conditional) grow(list []candidate, least float64) float64 {
 	m := len(c.z)
 	begun := c.fits()
 	now := begun
-	c.bends, c.width = []Feature{{-1, -1, 0}}, []Feature{{-1, -1, 0}}
+	c.bends, c.width = []Feature{{A: -1, B: -1}}, []Feature{{A: -1, B: -1}}
 	r, r2 := make([]float64, m), make([]float64, m)
 	most := int(float64(m) * c.share / 10)
 	for len(c.bends)+len(c.width) < 2+most {
@@ -395,8 +435,12 @@ func (c *conditional) grow(list []candidate, least float64) float64 {
 		best, top := -1, 0.0
 		for k := range list {
 			f := &list[k]
-			if slices.ContainsFunc(c.bends, func(x Feature) bool { return !f.width && x.A == f.A && x.B == f.B }) ||
-				slices.ContainsFunc(c.width, func(x Feature) bool { return f.width && x.A == f.A }) {
+			there := c.bends
+			if f.width {
+				there = c.width
+			}
+			same := func(x Feature) bool { return x.A == f.A && x.B == f.B && x.Knot == f.Knot }
+			if slices.ContainsFunc(there, same) {
 				continue
 			}
 			mean, square, with := 0.0, 0.0, 0.0

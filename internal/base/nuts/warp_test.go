@@ -19,6 +19,9 @@ func bent(_ context.Context, q, g []float64) (float64, error) {
 	return -a*a/2 - r*r/2 - a, nil
 }
 
+// always says that so many draws are independent.
+func always(n float64) func(x []float64) float64 { return func([]float64) float64 { return n } }
+
 // TestWarp: the map of bent draws and its inverse fit together, its density has the derivatives of its values, and
 // chains in its coordinates draw what they should, at less cost.
 func TestWarp(t *testing.T) {
@@ -28,13 +31,13 @@ func TestWarp(t *testing.T) {
 		a := random.Norm()
 		pool = append(pool, []float64{a, a*a + math.Exp(a)/10*random.Norm()})
 	}
-	w := NewWarp(pool, 800)
+	w := NewWarp(pool, always(800))
 	if w == nil {
 		t.Fatal("nothing was found of a bent density")
 	}
 	f := w.Density(bent)
 	checkWarp(t, w, f, bent, 2)
-	o := Options{Seed: 9, Warmup: 200, Vary: true}
+	o := Options{Seed: 9, Warmup: 200}
 	draws, work, _ := run(t, f, []float64{0, 0}, o, 3000)
 	for i := range draws {
 		draws[i], _ = w.Forward(draws[i])
@@ -100,7 +103,7 @@ func TestNoWarp(t *testing.T) {
 			}
 			pool = append(pool, q)
 		}
-		if NewWarp(pool, 400) != nil {
+		if NewWarp(pool, always(400)) != nil {
 			found++
 		}
 	}
@@ -134,17 +137,17 @@ func known(_ context.Context, q, g []float64) (float64, error) {
 // the derivatives of its values, and leaves little to do.
 func TestScaled(t *testing.T) {
 	plain, more, _ := run(t, known, make([]float64, 7), Options{Seed: 3, Warmup: 300, Metric: Dense}, 1500)
-	w := NewWarp(plain, 300)
+	w := NewWarp(plain, always(300))
 	if w == nil || w.Inner == nil {
 		t.Fatal("nothing was found")
 	}
 	checkWarp(t, w, w.Density(known), known, 7)
 	// What the first map lets chains draw tells the second one more.
-	pool, _, _ := run(t, w.Density(known), make([]float64, 7), Options{Seed: 4, Warmup: 200, Vary: true}, 1000)
+	pool, _, _ := run(t, w.Density(known), make([]float64, 7), Options{Seed: 4, Warmup: 200}, 1000)
 	for i := range pool {
 		pool[i], _ = w.Forward(pool[i])
 	}
-	w = NewWarp(pool, 800)
+	w = NewWarp(pool, always(800))
 	scaled := 0
 	for i := range w.Inner {
 		if len(w.Inner[i]) > 0 {
@@ -156,7 +159,7 @@ func TestScaled(t *testing.T) {
 	}
 	f := w.Density(known)
 	checkWarp(t, w, f, known, 7)
-	draws, work, divergent := run(t, f, make([]float64, 7), Options{Seed: 9, Warmup: 300, Vary: true}, 2000)
+	draws, work, divergent := run(t, f, make([]float64, 7), Options{Seed: 9, Warmup: 300}, 2000)
 	if divergent > 0 {
 		t.Errorf("%d divergences", divergent)
 	}
@@ -171,4 +174,26 @@ func TestScaled(t *testing.T) {
 	if float64(work)/least > 0.3*float64(more)/slow {
 		t.Errorf("%.1f gradients an effective draw, and %.1f without the map", float64(work)/least, float64(more)/slow)
 	}
+}
+
+// TestKnee: a ridge that is straight on both sides of a knee is found, with the derivatives of its values.
+func TestKnee(t *testing.T) {
+	knee := func(_ context.Context, q, g []float64) (float64, error) {
+		const wide = 0.2
+		x := math.Exp(4 * (q[0] - 1))
+		r := (q[1] - math.Log1p(x)) / wide
+		g[0], g[1] = -q[0]+4*r/wide*x/(1+x), -r/wide
+		return -q[0]*q[0]/2 - r*r/2, nil
+	}
+	random := elem.NewRand(8)
+	var pool [][]float64
+	for range 800 {
+		a := random.Norm()
+		pool = append(pool, []float64{a, math.Log1p(math.Exp(4*(a-1))) + 0.2*random.Norm()})
+	}
+	w := NewWarp(pool, always(800))
+	if w == nil || !slices.ContainsFunc(w.Bends[1], func(f Feature) bool { return f.Knot != 0 }) {
+		t.Fatalf("%+v", w)
+	}
+	checkWarp(t, w, w.Density(knee), knee, 2)
 }

@@ -188,6 +188,10 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "Newton's method finds no solution of the equations for a step "+
 			"of %s at %s: with h = %s, it goes on to change %s; shorter steps (hmax, fixed_step, rtol), or another "+
 			"method may do without", f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols))
+	case !e.Overflow && f.unknowns(e.Cols):
+		f.list.Errorf(CodeInconsistent, f.rate(e.Cols), "the algebraic equations do not determine %s at %s: two "+
+			"solutions meet there, the solution ends, or the model is of a higher index there; begin with another "+
+			"guess (alg z = …), or end the run before", f.stateNames(e.Cols), f.at(p))
 	default:
 		why := "they do not determine " + f.stateNames(e.Cols)
 		if e.Overflow {
@@ -251,6 +255,13 @@ func (f *failure) inconsistent(e *matrices.ConsistencyError) {
 			"nearer, with the largest residual in %s, %s; %s, or there is none", when, from, name,
 			diag.Number(e.Residual), solved)
 	}
+}
+
+// unknowns reports whether all of some columns of the Jacobian are algebraic unknowns.
+func (f *failure) unknowns(cols []int) bool {
+	return f.model.Algebraic() && len(cols) > 0 && !slices.ContainsFunc(cols, func(i int) bool {
+		return !slices.Contains(f.model.Mass.Unknowns, int32(i))
+	})
 }
 
 func (f *failure) noJacobian(e *solvers.NoJacobianError) {

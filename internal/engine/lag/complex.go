@@ -129,7 +129,7 @@ func (c *Complex) Repeated(s *solvers.ComplexStep) {
 // Sets implements sens.ComplexPast.
 func (c *Complex) Sets(after int, t complex128, d []complex128) {
 	r := c.x.rec
-	for j := r.gapsBehind(after); j < len(r.gaps) && r.gaps[j].after == after; j++ {
+	for j := r.gapsBehind(after); j < len(r.gaps) && r.gaps[j].from <= after; j++ {
 		for len(c.sets) < j+2 {
 			c.sets = append(c.sets, c.sets[len(c.sets)-1])
 		}

@@ -20,24 +20,22 @@ func fit(x *Worker, s *solvers.Step) curve {
 	}
 	p, size := of.Output(), x.w.Size()
 	n, w := size.N, size.N+size.Q
-	c := append(x.fitted[:0], make([]float64, p.Degree()*n)...)
+	if x.sumsOf != p {
+		x.sumsOf, x.sums = p, sumsOf(p)
+	}
+	c := append(x.fitted[:0], make([]float64, len(x.sums)*n)...)
 	x.fitted = c
 	first := s.K[p.Rows[0]*w:][:n] // what slopes have in common is added apart, and nothing cancels
-	sums := make([]float64, 16)[:p.Degree()]
 	for j, beta := range p.Beta {
 		row := s.K[p.Rows[j]*w:][:n]
-		for k, b := range beta {
-			sums[k] += b
-			by, to := float64(s.H*b), c[k*n:][:n]
-			for i, v := range row {
-				to[i] = math.FMA(by, v-first[i], to[i])
+		for i, v := range row {
+			d := v - first[i]
+			for k, b := range beta {
+				c[k*n+i] = math.FMA(float64(s.H*b), d, c[k*n+i])
 			}
 		}
 	}
-	for k, sum := range sums {
-		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
-			sum = round
-		}
+	for k, sum := range x.sums {
 		if sum == 0 {
 			continue
 		}
@@ -47,6 +45,22 @@ func fit(x *Worker, s *solvers.Step) curve {
 		}
 	}
 	return c
+}
+
+// sumsOf returns the coefficients of Σ β_j(θ).
+func sumsOf(p *stages.Dense) []float64 {
+	sums := make([]float64, p.Degree())
+	for _, beta := range p.Beta {
+		for k, b := range beta {
+			sums[k] += b
+		}
+	}
+	for k, sum := range sums { // where rows of K are slopes, Σ β_j is θ
+		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 {
+			sums[k] = round
+		}
+	}
+	return sums
 }
 
 // at writes the state at theta of a step.

@@ -435,7 +435,7 @@ func (x *Worker) Jumped(after int, td []float64) {
 	if after >= 0 && after < len(x.kept) {
 		copy(x.kept[after].t1, td)
 	}
-	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].from <= after; j++ {
 		copy(x.times[j], td)
 		for len(x.sets) < j+2 {
 			x.sets = append(x.sets, nil)
@@ -470,7 +470,7 @@ func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 
 // Jump implements sens.PastPuller.
 func (x *Worker) Jump(after int, tb []float64) {
-	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].from <= after; j++ {
 		add(tb, x.times[j])
 		clear(x.times[j])
 		unhold(x, j)

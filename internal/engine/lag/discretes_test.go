@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 	"odes.dev/odes/internal/testing/seeds"
 )
 
@@ -39,7 +40,7 @@ func TestDiscretes(t *testing.T) {
 			u(0.5, 1.5), u(0.1, 0.5))
 		states := strings.NewReplacer("discrete d", "state d", "discrete u = c", "state u = c\nd' = [0, 0]\nu' = 0").
 			Replace(text)
-		method := methods[r.IntN(len(methods))]
+		method := drawn[r.IntN(len(drawn))]
 		var want map[string]expected
 		var by []string
 		for k, text := range []string{states, text, text} {
@@ -106,4 +107,73 @@ objective J = final(x)
 			"t1": -3 * 1.25, "tau": -0.5*5 - 3*2.5, "d0": 0, "c": (6.25 - 1.5625) / 2,
 		}}}, []string{"t1", "tau", "d0", "c"}, 1e-11, 1e-9)
 	}
+}
+
+// TestValues: values alone of what objectives read of the past are those that come with derivatives.
+func TestValues(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 4
+param k = 0.7, tau = 0.9
+state x = 1
+x' = -k*delay(x, tau)
+objective J = final(delay(x, tau)) + sum_at([1, 2.5], delay(x^2, 2*tau))
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{Settings: modeltest.Settings("sens.trust", "off")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := s.Values[0].Value, make([]float64, 1)
+	for range 2 {
+		if _, err := r.Values(t.Context(), got); err != nil || got[0] != want {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+}
+
+// TestWithKnot: an event at the time at which a knot of the past comes back sets discretes whose derivatives are read
+// later. They were lost, without a mark.
+func TestWithKnot(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param u1 = 0.4, T = 0.25
+discrete u = u1
+state x = 0.3, y = 0
+past x = interp([-9, -0.25, 0], [0.9, -0.5, -0.2], t)
+x' = delay(x, 0.5)
+y' = delay(u, 1.75)
+event k at T { x += 0.2 }
+objective J = final(y)
+`
+	for _, mode := range []string{"adjoint", "tangent", "forward", "complex"} {
+		s := sensitivities(t, text, []string{"u1"}, map[string]string{"sens.mode": mode})
+		modeltest.WantNear(t, mode, s.Gradient[0], 3, 1e-9)
+	}
+	s := sensitivities(t, text, []string{"u1"}, map[string]string{"sens.order": "2"})
+	modeltest.WantNear(t, "second", s.Gradient[0], 3, 1e-9)
+}
+
+// TestKnotsForward: forward derivatives of a table that is read a long while ago are those of the adjoint. The stage at
+// the end of the step before a knot had the slope behind it, whatever rounding the lag had.
+func TestKnotsForward(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param tau = 1.6264
+state x = 0.2
+past x = interp([-9, -1.5993, -0.1441, 0], [0.4183, 0.5826, 0.1199, 0.0766], t)
+x' = delay(x, tau)
+objective J = final(x)
+`
+	var list []float64
+	for _, mode := range []string{"adjoint", "forward"} {
+		s := sensitivities(t, text, nil, map[string]string{"solver.rtol": "1e-9", "sens.mode": mode})
+		list = append(list, s.Gradient[0])
+	}
+	modeltest.WantNear(t, "forward", list[1], list[0], 1e-9)
 }

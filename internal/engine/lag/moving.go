@@ -47,6 +47,7 @@ type mover struct {
 	own        *solvers.Step
 	self       bool // the present step was read since this was last false
 	turned     int  // how often a delay turned back where it had come from
+	aim        aim
 	taud, taub []float64
 	yb, tb     []float64
 	y, ones    []float64
@@ -226,6 +227,33 @@ func (r *Record) guarded(i, gap int) bool {
 	return false
 }
 
+// aim is a gap at which the present step is to end, since a delay leaves its region there. A dense output says where
+// that is but for its error, and what is left of the way would be a step of next to no length. So a step that ends a
+// little before the gap is made again.
+type aim struct {
+	delay, gap int
+	side       float64 // of leaving
+	tries      int     // 0 for none
+	h, short   float64 // of the last try
+}
+
+// again returns the length with which a step of length h is made again that ends by short before the gap. Along it what
+// the delay reads has moved by way.
+func (a *aim) again(h, short, way float64) (next float64, does bool) {
+	const tries, little = 6, 0.01
+	if a.tries == 0 || a.tries > tries || !(short > 0 && short <= float64(little*way)) {
+		return 0, false
+	}
+	pace := way / h
+	if by := h - a.h; a.tries > 1 && by != 0 && (a.short-short)/by > 0 {
+		pace = (a.short - short) / by
+	}
+	a.h, a.short = h, short
+	a.tries++
+	next = h + short/pace
+	return next, next > h && next < float64(1.1*h)
+}
+
 // Cut implements solvers.Lagged.
 func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 	r := x.rec
@@ -246,7 +274,8 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 		return t - x.tau[i]
 	}
 	const samples = 4
-	least, h := 2.0, 0.0
+	least := 2.0
+	var to aim
 	for i, from := range r.delays {
 		if !from.moves {
 			continue
@@ -279,11 +308,21 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 			}
 			if theta := root(f, lo, hi); theta < least {
 				least, h = theta, theta*tr.H
+				to = aim{delay: i, gap: gap, side: side, tries: 1}
 			}
 			break
 		}
 	}
-	return h, least <= 1
+	if least <= 1 {
+		x.aim = to
+		return h, true
+	}
+	if x.aim.tries > 0 {
+		i, at := x.aim.delay, r.gaps[x.aim.gap].t
+		end := read(i, 1)
+		return x.aim.again(tr.H, float64(x.aim.side*(at-end))+float64(0.25*tol), math.Abs(end-read(i, 0)))
+	}
+	return 0, false
 }
 
 // root returns where f, which is not positive at lo, becomes positive before hi.
@@ -315,7 +354,7 @@ func (x *Worker) walked(s *solvers.Step, free bool) (broke bool, err error) {
 	if r.moving == 0 {
 		return false, nil
 	}
-	x.own, x.turned = nil, 0
+	x.own, x.turned, x.aim = nil, 0, aim{}
 	for i, from := range r.delays {
 		if from.moves {
 			r.regions = append(r.regions, int32(x.reg[i]))

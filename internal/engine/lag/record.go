@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sort"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 )
@@ -40,6 +41,7 @@ type source struct {
 type gap struct {
 	t     float64
 	after int  // the step at whose end it is, -1 at the start
+	from  int  // the first such step: those behind it, up to after, have no length
 	jump  bool // the state jumps there
 	order int  // of the first derivative of a state that jumps there
 	truly int  // that where steps end as if the state jumped at the start, and it does not
@@ -62,6 +64,7 @@ type Record struct {
 	steps  []solvers.Step
 	curves []curve // of steps
 	gaps   []gap
+	edits  int // how often the times of gaps have changed
 	ends   ends
 	window window
 
@@ -107,11 +110,12 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
 	r.window.spare = append(r.window.spare, r.steps...)
-	first := gap{t: t, after: -1, set: -1, truly: 1} // what has no past does not jump
+	first := gap{t: t, after: -1, from: -1, set: -1, truly: 1} // what has no past does not jump
 	if slices.ContainsFunc(r.reads, func(c read) bool { return c.past }) {
 		first.truly = 0
 	}
 	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
+	r.edits++
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 2)
@@ -163,8 +167,7 @@ func (e *Error) Error() string { return e.Message }
 // near is how far two times may lie apart and count as one, at t.
 func near(t, by float64) float64 {
 	const few = 64
-	m := max(math.Abs(t), math.Abs(by))
-	return float64(few * (math.Nextafter(m, math.Inf(1)) - m))
+	return float64(few * elem.ULP(max(math.Abs(t), math.Abs(by))))
 }
 
 // followed reports whether breaks of an order are looked for. Those of delays that move cost steps of their own.
@@ -239,13 +242,14 @@ func (r *Record) parts(t float64, jump bool, order, truly int) {
 		return
 	}
 	after := len(r.steps) - 1
+	r.edits++
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
 		last.order, last.truly = min(last.order, order), min(last.truly, truly)
 		return
 	}
 	set := r.gaps[len(r.gaps)-1].set
-	r.gaps = append(r.gaps, gap{t: t, after: after, jump: jump, order: order, truly: truly, set: set})
+	r.gaps = append(r.gaps, gap{t: t, after: after, from: after, jump: jump, order: order, truly: truly, set: set})
 }
 
 // gapsFrom returns the first gap of which is is true, as it is of all behind it.

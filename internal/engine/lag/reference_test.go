@@ -15,10 +15,10 @@ import (
 
 // reference is a model with its values and derivatives, each by two independent computations.
 type reference struct {
-	ID, Class, Model string
-	T                float64
-	By               []string `json:"differentiated_with_respect_to"`
-	Results          []struct {
+	ID, Class, Model, Source string
+	T                        float64
+	By                       []string `json:"differentiated_with_respect_to"`
+	Results                  []struct {
 		T     float64
 		State map[string]float64
 		D     map[string]map[string]float64
@@ -146,5 +146,26 @@ func TestReference(t *testing.T) {
 				check(t, s, want, r.By, 1e-8, within)
 			}
 		})
+	}
+}
+
+// TestClosedForms: what has a closed form is right to 1e-12 at rtol 1e-13.
+func TestClosedForms(t *testing.T) {
+	list := references(t, func(r *reference) bool { return strings.HasSuffix(r.Source, "closed form") })
+	if len(list) < 8 {
+		t.Fatalf("%d cases", len(list))
+	}
+	for _, r := range list {
+		text, want := r.written()
+		for _, method := range []string{"auto", "vern7", "radau9"} {
+			s := sensitivities(t, text, r.By, map[string]string{"solver.rtol": "1e-13", "solver.method": method})
+			for i := range s.Values {
+				v := &s.Values[i]
+				if w := want[v.Name].value; !(math.Abs(v.Value-w) <= 1e-12*max(math.Abs(w), 1e-3)) {
+					t.Errorf("%s by %s: %s = %.17g, want %.17g: off by %.1e", r.ID, method, v.Name, v.Value, w,
+						math.Abs(v.Value-w)/max(math.Abs(w), 1e-3))
+				}
+			}
+		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"odes.dev/odes/solvers/stages"
 )
 
-// Second is a Worker for second derivatives: it pushes tangents through the transposes of what a Worker does. Delays
-// must not move. Steps end with what comes back of the past, so that what is read is smooth along each of them and
-// their derivatives of any order are those of the run. Its cotangents have one lane, and their tangents all.
+// Second is a Worker for second derivatives: it pushes tangents through the transposes of what a Worker does. Steps end
+// with what comes back of the past, so that what is read is smooth along each of them and their derivatives of any
+// order are those of the run. Its cotangents have one lane, and their tangents all.
 type Second struct {
 	*Worker
 	s *system.SecondWorker
@@ -264,22 +264,21 @@ func (x *Second) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	yb.Copy(x.some(x.yb2, x.n))
 }
 
-// PullPushJacobian implements matrices.SecondJacobianField. Delays do not move.
+// PullPushJacobian implements matrices.SecondJacobianField.
 func (x *Second) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 	a, l := jac(x.Worker), x.l
 	if len(x.mb2.X) == 0 {
 		x.mb2, x.slope2 = solvers.NewDual(a.all, l), solvers.NewDual(x.n, l)
 	}
-	m, md, sd := x.entries.m, x.entries.md, x.entries.sd
 	ye := x.extended(t, y)
-	x.w.EvalJacobian(t.X[0], ye.X, m)
-	x.w.PushJacobian(t.X[0], ye.X, t.D, ye.D, md)
+	x.w.EvalJacobian(t.X[0], ye.X, x.entries.m)
+	x.w.PushJacobian(t.X[0], ye.X, t.D, ye.D, x.entries.md)
 	x.mb2.Clear()
 	for e, from := range a.own {
 		x.mb2.X[from] = jb.X[e]
 		copy(x.mb2.D[from*l:][:l], jb.D[e*l:])
 	}
-	times := solvers.NewDual(1, l)
+	times, taub := solvers.NewDual(1, l), solvers.NewDual(x.rec.moving, l)
 	for i, list := range a.lags {
 		if len(list) == 0 {
 			continue
@@ -290,27 +289,54 @@ func (x *Second) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 		}
 		kept := slopeTangent(x.Worker, i, step, theta, t.D)
 		x.slope2.Clear()
-		for _, g := range list {
-			v, k, f := jb.X[g.time], x.slope[g.state], m[g.from]
-			x.mb2.X[g.from] = math.FMA(v, k, x.mb2.X[g.from])
-			x.slope2.X[g.state] = math.FMA(v, f, x.slope2.X[g.state])
-			for c := range l {
-				vd := jb.D[g.time*l+c]
-				x.mb2.D[g.from*l+c] += math.FMA(vd, k, float64(v*sd[g.state*l+c]))
-				x.slope2.D[g.state*l+c] += math.FMA(vd, f, float64(v*md[g.from*l+c]))
-			}
+		for k := range list {
+			x.pullByLag(&list[k], jb)
 		}
 		x.sb2.Clear()
 		s := &x.rec.steps[step]
 		stages.RecallSlopeDual(x.method, s, &kept.d, theta, kept.kd, x.td, x.slope2, x.sb2, x.seedsOf(step))
 		times.Add(x.sb2)
-		at := x.rec.delays[i].at
-		takeAway(solvers.Dual{X: x.db2.X[at:][:1], D: x.db2.D[at*l:][:l]}, x.sb2)
+		from, db := x.rec.delays[i], x.db2
+		if from.moves {
+			db = taub
+		}
+		takeAway(solvers.Dual{X: db.X[from.at:][:1], D: db.D[from.at*l:][:l]}, x.sb2)
 	}
 	x.s.PullPushJacobian(t, ye, x.mb2, x.yb2, tb)
 	x.pull2(t, y, x.yb2, tb)
 	tb.Add(times)
+	if x.rec.moving > 0 {
+		x.taub2.Copy(taub)
+		x.pullTaus(t, y, x.yb2, tb)
+	}
 	yb.Copy(x.some(x.yb2, x.n))
+}
+
+// pullByLag transposes, together with the tangent of that, what EvalJacobian makes of an entry by a lag: it adds to the
+// cotangents of the entries of the model, mb2, and of the slope of what is read, slope2.
+func (x *Second) pullByLag(g *byLag, jb solvers.Dual) {
+	l, m, md, sd := x.l, x.entries.m, x.entries.md, x.entries.sd
+	f, s := m[g.from], x.slope[g.state]
+	v := jb.X[g.time]
+	for _, tau := range g.taus {
+		w := jb.X[tau.to]
+		v = math.FMA(-w, m[tau.from], v)
+		x.mb2.X[tau.from] = math.FMA(-float64(f*s), w, x.mb2.X[tau.from])
+	}
+	x.mb2.X[g.from] = math.FMA(v, s, x.mb2.X[g.from])
+	x.slope2.X[g.state] = math.FMA(v, f, x.slope2.X[g.state])
+	for c := range l {
+		fd, slope := md[g.from*l+c], sd[g.state*l+c]
+		vd := jb.D[g.time*l+c]
+		for _, tau := range g.taus {
+			w, wd, at := jb.X[tau.to], jb.D[tau.to*l+c], tau.from*l+c
+			vd -= math.FMA(wd, m[tau.from], float64(w*md[at]))
+			moved := math.FMA(fd, s, float64(f*slope))
+			x.mb2.D[at] -= math.FMA(moved, w, float64(float64(f*s)*wd))
+		}
+		x.mb2.D[g.from*l+c] += math.FMA(vd, s, float64(v*slope))
+		x.slope2.D[g.state*l+c] += math.FMA(vd, f, float64(v*fd))
+	}
 }
 
 // seedsOf returns the cotangents of the dense output of a step.
@@ -501,7 +527,7 @@ func (x *Second) EndedSecond(i int, yb, fb, tb solvers.Dual) {
 
 // JumpSecond implements sens.PastPullPusher.
 func (x *Second) JumpSecond(after int) {
-	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].after == after; j++ {
+	for j := x.rec.gapsBehind(after); j < len(x.rec.gaps) && x.rec.gaps[j].from <= after; j++ {
 		x.unheldSecond(j)
 	}
 }

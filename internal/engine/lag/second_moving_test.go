@@ -45,7 +45,7 @@ objective K = integral(x*y)`, map[string]float64{"a": 0.9, "b": 0.8, "c": 0.5, "
 			return s + "\n"
 		}
 		by := []string{"a", "b", "c", "p"}
-		for _, method := range []string{"dop853", "radau9"} {
+		for _, method := range []string{"dop853", "radau9", "rodas5p"} {
 			settings := map[string]string{"solver.rtol": "1e-11", "solver.method": method}
 			want := map[string]float64{}
 			for _, name := range by {

@@ -144,7 +144,7 @@ func TestRandomSecond(t *testing.T) {
 		for i := range v {
 			v[i] = math.Round(100*(2*r.Float64()-1)) / 100
 		}
-		method := methods[r.IntN(len(methods))]
+		method := drawn[r.IntN(len(drawn))]
 		s := sensitivities(t, m.text(), names, map[string]string{
 			"solver.rtol": "1e-11", "solver.method": method,
 			"sens.hvp": "[" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(v), "[]")), ", ") + "]",

@@ -212,8 +212,8 @@ func (s *solution) margins(mid float64, own []series) []series {
 	return list
 }
 
-// grow returns the series of the states from the present on, as rates are near mid.
-func (s *solution) grow(mid float64) []series {
+// grow returns the series of the states from the present on to some order, as rates are near mid.
+func (s *solution) grow(mid float64, order int) []series {
 	own := make([]series, len(s.x))
 	for i, x := range s.x {
 		own[i][0] = x
@@ -228,7 +228,7 @@ func (s *solution) grow(mid float64) []series {
 			read[i] = append(read[i], y)
 		}
 	}
-	for k := range seriesTerms - 1 {
+	for k := range order {
 		for i, list := range s.rates {
 			rate := 0.0
 			for j, t := range list {
@@ -321,14 +321,19 @@ func (m *system) solve(p []float64) (out []float64, ok bool) {
 			to = min(to, list[0].t)
 		}
 		mid := s.t + (to-s.t)/2
-		own := s.grow(mid)
+		own := s.grow(mid, seriesTerms-1)
 		to = s.first(own, mid, to)
 		h := to - s.t
 		y := s.of(m.read[2], s.t, mid, own)
+		var powers [2 * seriesTerms]float64 // integrals of those of time
+		for i, power := 0, 1.0; i < len(powers); i++ {
+			power *= h
+			powers[i] = power / float64(i+1)
+		}
 		for i := range y {
-			area += y[i] * math.Pow(h, float64(i+1)) / float64(i+1)
+			area += y[i] * powers[i]
 			for j := range y {
-				squares += own[0][i] * own[0][j] * math.Pow(h, float64(i+j+1)) / float64(i+j+1)
+				squares += own[0][i] * own[0][j] * powers[i+j]
 			}
 		}
 		s.parts = append(s.parts, part{s.t, s.u, own})
@@ -380,7 +385,7 @@ func (s *solution) settles(begun bool) (order int, ok bool) {
 	order = generations + 1
 	for again := true; again; {
 		again = false
-		own := s.grow(s.t + 1e-9)
+		own := s.grow(s.t+1e-9, 1)
 		for i, g := range s.margins(s.t+1e-9, own) {
 			holds := g[0] > 0
 			if math.Abs(g[0]) < sameMoment {

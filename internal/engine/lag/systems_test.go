@@ -351,7 +351,7 @@ func (c *counts) compare(t *testing.T, seed uint64, r *rand.Rand, m *system, v [
 	for _, k := range by {
 		names = append(names, m.names[k])
 	}
-	method, mode := methods[r.IntN(len(methods))], []string{"adjoint", "tangent", "forward"}[r.IntN(3)]
+	method, mode := drawn[r.IntN(len(drawn))], []string{"adjoint", "tangent", "forward"}[r.IntN(3)]
 	settings := modeltest.Settings("solver.rtol", "1e-9", "sens.mode", mode, "solver.method", method)
 	seconds := *twice > 0 && r.IntN(*twice) == 0 && mode != "forward"
 	run := func() (*odes.Sensitivities, error) {

@@ -16,9 +16,12 @@ type window struct {
 // Moves reports whether any delay moves along runs.
 func (r *Record) Moves() bool { return r.moving > 0 }
 
-// Forgets has r keep no more of runs to come than they still read. It does nothing where delays move: how far they
-// reach back is not known.
-func (r *Record) Forgets() { r.window.only = r.moving == 0 }
+// Forgets says whether r keeps no more of runs to come than they still read: no derivatives of these are wanted. Where
+// delays move, it keeps all, since it is not known how far they reach back.
+func (r *Record) Forgets(on bool) { r.window.only = on }
+
+// Forgetful reports whether the last run was one of which no derivatives are wanted.
+func (r *Record) Forgetful() bool { return r.window.only }
 
 // kept returns a copy of a step and its curve, in memory of one that is forgotten.
 func (w *window) kept(s *solvers.Step, c curve) (own solvers.Step, at curve) {
@@ -44,7 +47,7 @@ func (w *window) kept(s *solvers.Step, c curve) (own solvers.Step, at curve) {
 // forget forgets what nothing reads from a step at t on, once that is half of what is kept.
 func (r *Record) forget(t float64) {
 	const few = 32
-	if !r.window.only || len(r.steps) < few {
+	if !r.window.only || r.moving > 0 || len(r.steps) < few {
 		return
 	}
 	longest := 0.0
@@ -65,8 +68,10 @@ func (r *Record) forget(t float64) {
 	g := max(sort.Search(len(r.gaps), func(i int) bool { return r.gaps[i].after >= k })-1, 0)
 	set, d := r.gaps[g].set, r.held(g)
 	r.gaps = append(r.gaps[:0], r.gaps[g:]...)
+	r.edits++
 	for i := range r.gaps {
 		x := &r.gaps[i]
+		x.from = max(x.from-k, -1)
 		if x.after = max(x.after-k, -1); x.set >= 0 {
 			x.set = max(x.set-g, 0)
 		}

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stages"
 )
 
 // Worker is a System with its tangents, cotangents and objectives, of a model that reads the past. It belongs to one
@@ -39,9 +40,21 @@ type Worker struct {
 // reader is how a Worker reads.
 type reader struct {
 	last  []int  // the step that each delay read last
+	parts []part // that each delay read last
 	leapt []bool // delays that read behind a jump where others do not; nil for none
 	bends bool   // steps follow what comes back of the past
+
+	sumsOf *stages.Dense // what sums belongs to
+	sums   []float64     // of the coefficients of dense output
 	entries
+}
+
+// part is the part of the record, between two gaps, that a delay reads in a whole step.
+type part struct {
+	mid, tau float64
+	later    bool
+	edits    int
+	region   int
 }
 
 // tangents are those that a sweep forwards keeps.
@@ -82,7 +95,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x := &Worker{
 		forwards: &forwards{w}, w: w, rec: rec, l: l, n: size.N, d: v(size.D),
 		y: v(all), ym: v(all), x: v(size.N), slope: v(size.N), mid: math.NaN(),
-		reader: reader{last: make([]int, len(rec.delays))},
+		reader: reader{last: make([]int, len(rec.delays)), parts: make([]part, len(rec.delays))},
 	}
 	x.method, _ = m.(solvers.Interpolant)
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
@@ -115,8 +128,8 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 	what := ""
 	switch {
 	case fixed > longest:
-		what = fmt.Sprintf("steps of fixed length read what they make themselves, since the shortest delay is %v; set "+
-			"a fixed_step up to that, or leave it to error control", longest)
+		what = fmt.Sprintf("steps of fixed length would read their own results, since the shortest delay is %v; "+
+			"set fixed_step to that or less, or leave it to error control", longest)
 	case longest < least:
 		what = fmt.Sprintf("a delay of %v is shorter than any step here; write the present value in its place", longest)
 	default:
@@ -150,8 +163,8 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	for _, c := range r.crossed[met:] {
 		if err == nil && r.gaps[c.gap].jump && turnsAt(x, c, s) {
-			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes as a jump of a state comes " +
-				"back after a delay that moves; make the delay one of params, or the condition one of time"}
+			err = &Error{T: s.T1, Lag: r.lagOf(c.delay), Message: "a condition changes when a jump of a state comes " +
+				"back after a delay that moves; write a delay of params alone, or a condition of time"}
 		}
 	}
 	if err != nil || !turns(x, s.T1, s.Y1) {
@@ -159,8 +172,8 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	}
 	at := r.ends.of(len(r.steps) - 1)
 	if e.Kind != solvers.EndFree || at < 0 {
-		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes as a jump of a state comes back " +
-			"after the delay, at the time of something else; move one of the two"}
+		return how, &Error{T: s.T1, Lag: r.spans[0], Message: "a condition changes when a jump of a state comes back " +
+			"after the delay, and something else happens at that time; move one of the two"}
 	}
 	r.ends.list[at].turns = true
 	return solvers.BrokeConditions, nil
@@ -238,8 +251,8 @@ func caused(x *Worker, m *solvers.Mark) error {
 	if slices.Equal(yp, m.Yp) && slices.Equal(dp, m.Dp) {
 		return nil
 	}
-	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "the body of an event that a jump makes true as it comes " +
-		"back reads what jumps; read it a little later, at another event"}
+	return &Error{T: m.T, Lag: x.rec.spans[0], Message: "a jump that comes back triggers an event, whose body reads " +
+		"what jumps; read it a little later, in another event"}
 }
 
 // Enter implements solvers.System.
@@ -251,6 +264,7 @@ func (x *Worker) Enter(d, m []float64) {
 // Start implements solvers.System. What is chosen at the start reads nothing of an earlier run.
 func (x *Worker) Start(t0 float64, y, d []float64) {
 	x.rec.gaps = x.rec.gaps[:0]
+	x.rec.edits++
 	x.w.Start(t0, y, d)
 	copy(x.d, d)
 }
@@ -260,7 +274,13 @@ func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
-	return x.rec.region(x.mid-x.tau[i], x.later || x.leapt != nil && x.leapt[i])
+	now := part{mid: x.mid, tau: x.tau[i], later: x.later || x.leapt != nil && x.leapt[i], edits: x.rec.edits}
+	was := &x.parts[i]
+	if now.region = was.region; now != *was {
+		now.region = x.rec.region(now.mid-now.tau, now.later)
+		*was = now
+	}
+	return now.region
 }
 
 // locate returns the step that delay i reads at t, and where in it.

@@ -32,7 +32,7 @@ type checking struct{ *Runner }
 
 // twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
 // is, it has as its share. Its runs take most steps at most.
-func (r checking) twin(most int) (*Runner, error) {
+func (r checking) twin(ctx context.Context, most int) (*Runner, error) {
 	setup := r.setup.InPhase("check")
 	setup.Gradient, setup.Method = nil, nil
 	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft != nil
@@ -42,7 +42,7 @@ func (r checking) twin(most int) (*Runner, error) {
 		s.Independent(mode, kinks)
 		s.Solver.MaxSteps = most
 	})
-	twin, err := r.model.Prepare(setup)
+	twin, err := r.model.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	o := &trust.Opinion{Sizes: sizes}
 	if r.other == nil {
 		var err error
-		if r.other, err = r.twin(r.settings.Solver.MaxSteps); err != nil {
+		if r.other, err = r.twin(ctx, r.settings.Solver.MaxSteps); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,6 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		return o, nil
 	}
 	s.GradeBy(g, o)
-	s.DoubtLeaps()
 	if s.Decided != nil {
 		s.DoubtTimes(mine.of(0))
 	}
@@ -352,7 +351,7 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 		setup := r.setup
 		setup.Gradient = nil
 		var err error
-		if r.careful, err = r.model.Prepare(setup.With(func(s *settings.Settings) {
+		if r.careful, err = r.model.PrepareWhile(ctx, setup.With(func(s *settings.Settings) {
 			s.GradientOnly()
 			s.Control = settings.ControlOn
 			s.Trust = r.settings.Trust
@@ -403,8 +402,9 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 	}
 	if t := partedOf(r.last); r.reading.past != nil && t == t {
 		s.Unknown()
-		s.Note(r.model.Explain, explain.CodeKink, diag.Warning, "second derivatives that are nan have two sides: what "+
-			"comes back after a delay meets something else at %s, and a variable moves the two apart", diag.Number(t))
+		s.Note(r.model.Explain, explain.CodeKink, diag.Warning, "second derivatives that are nan have two sides: a "+
+			"jump or kink that comes back after a delay coincides with something else at %s, and a variable moves "+
+			"the two apart", diag.Number(t))
 	}
 	b := r.last.other
 	if !r.settings.Trust || b == nil || r.opinion.Failed != nil {
@@ -481,7 +481,7 @@ func (r checking) refine(ctx context.Context, a *attempt) (*attempt, error) {
 		if !(factor > 1e-3) { // far off, they follow poorly
 			factor = 1e-3
 		}
-		next, err := r.model.Prepare(a.run.Refined(a.run.setup, factor).With(func(s *settings.Settings) {
+		next, err := r.model.PrepareWhile(ctx, a.run.Refined(a.run.setup, factor).With(func(s *settings.Settings) {
 			s.Trust = r.settings.Trust
 		}))
 		if err != nil {

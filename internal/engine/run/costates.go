@@ -20,7 +20,7 @@ func (m *Model) Costates(ctx context.Context, setup Setup) (*result.Costates, er
 		s.Mode, s.Errors, s.Threads = sens.ModeAdjoint, false, 1
 	})
 	setup.Events, setup.EventTimes, setup.Gradient = 0, false, nil
-	r, err := m.Prepare(setup)
+	r, err := m.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}

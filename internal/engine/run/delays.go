@@ -113,9 +113,6 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if slices.ContainsFunc(m.Lags, (*model.Lag).ByStates) {
 		s.Stiff = nil // steps that read themselves are made again, which is dear where each solves equations
-		if spec, err := s.Spec(); err == nil && linearlyImplicit(spec) {
-			no("a Rosenbrock method where delays move with states", "write method = radau9")
-		}
 	}
 	if len(model.MovingDelays(m.Lags)) > 0 && s.Solver.Fixed > 0 {
 		no("fixed_step where delays move with time or states", "leave the steps to error control")
@@ -138,7 +135,7 @@ func chooseForDelays(r *Run, l *diag.List) {
 	}
 	if spec, err := s.Spec(); err == nil && !spec.Remembers() {
 		l.Errorf(settings.CodeSetting, s.AtMethod, "method %s does not go with delays: a run reads its past from the "+
-			"dense output of the method, of an order next to its own; leave the method out, or write tsit5, and "+
+			"dense output of the method, whose order is too low here; leave the method out, or write tsit5, or "+
 			"radau9 for a stiff model", spec.Name)
 	}
 }
@@ -194,7 +191,7 @@ func goOn(ctx context.Context, r *Run, t float64, y, d []float64, visit lag.Visi
 	longest := on.Longest()
 	if span := r.problem.Steady.Span; span < longest {
 		return &steady.Error{Fault: steady.Broken, Cause: fmt.Errorf("the run is shorter, %s, than a "+
-			"delay, %s: what a past says is read behind its end, too; make the run longer", diag.Number(span),
+			"delay, %s, so the past would be read after the end of the run; make the run longer", diag.Number(span),
 			diag.Number(longest))}
 	}
 	on.Until = t + float64(restSpans*max(longest, r.problem.Steady.Span))
@@ -386,13 +383,5 @@ func kinksAtMoments(r *Run) bool {
 		return t != nil && slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
 			return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
 		})
-	})
-}
-
-// linearlyImplicit reports whether a method evaluates the Jacobian once a step, as part of what it computes.
-func linearlyImplicit(s *solvers.Spec) bool {
-	return slices.ContainsFunc(solvers.Members(s.New(solvers.Size{N: 1}, 0)), func(m solvers.Method) bool {
-		_, is := m.(interface{ LinearlyImplicit() })
-		return is
 	})
 }

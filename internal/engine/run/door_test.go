@@ -28,6 +28,7 @@ type Options struct {
 	Threads, Lanes       int
 	EventTimes, EventLog bool
 	Progress             func(result.Progress)
+	Done                 <-chan struct{}
 	compileAfter         *compiled.CompileAfter
 	spec                 *solvers.Spec
 }
@@ -79,6 +80,7 @@ func ParseFile(path string) (*tested, error) {
 func (m *tested) setup(o Options) Setup {
 	s := Setup{
 		Set: o.Set, Lanes: o.Lanes, EventTimes: o.EventTimes, EventLog: o.EventLog, Progress: o.Progress,
+		Done:         o.Done,
 		CompileAfter: o.compileAfter, Method: o.spec, Unchosen: settings.Unchosen(m.Checked, "sens"),
 	}
 	var choice settings.Choice

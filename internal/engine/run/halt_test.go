@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -51,5 +53,29 @@ sens { trust = off }`, ParseOptions{})
 	}
 	if given == 0 {
 		t.Error("no run was given up")
+	}
+}
+
+// TestPrepareGivenUp: what prepares runs ends with Setup.Done, and a Runner forgets it then.
+func TestPrepareGivenUp(t *testing.T) {
+	m, err := Parse("model.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)",
+		ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	kept, err := m.Prepare(Options{Done: ctx.Done(), Settings: []Setting{{Key: "sens.order", Value: "2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	implicit := []Setting{{Key: "solver.method", Value: "radau5"}}
+	other, err := m.Prepare(Options{Done: ctx.Done(), Settings: implicit})
+	if other != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("prepared for nobody: %v", err)
+	}
+	s, err := kept.Sensitivities(t.Context())
+	if err != nil || math.Abs(s.Hessian[0]-math.Exp(-1)) > 1e-5 {
+		t.Errorf("a Runner whose Done is over: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 		s.Cleared = len(list) == 0 && s.OnlyKinks()
 		return nil
 	}
-	if err := n.prepare(sizes); err != nil {
+	if err := n.prepare(ctx, sizes); err != nil {
 		return err
 	}
 	s.Cleared = true
@@ -91,14 +91,14 @@ type neighbours struct {
 }
 
 // prepare prepares runs beside. sizes are those of the variables.
-func (n *neighbours) prepare(sizes []float64) error {
+func (n *neighbours) prepare(ctx context.Context, sizes []float64) error {
 	most := 1 << bits.Len(uint(besideSteps*(n.fine.Stats.Steps+besideSteps))) // the same for runs that are alike
 	if own := n.settings.Solver.MaxSteps; own > 0 {
 		most = min(most, own)
 	}
 	if n.Runner.beside == nil || n.Runner.beside.settings.Solver.MaxSteps != most {
 		var err error
-		if n.Runner.beside, err = n.twin(most); err != nil {
+		if n.Runner.beside, err = n.twin(ctx, most); err != nil {
 			return err
 		}
 	}

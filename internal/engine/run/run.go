@@ -74,6 +74,7 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}
 	r.problem = system.NewProblem(m.System, point, rows, m.System.PeaksOf(goals))
+	r.problem.Done = setup.Done
 	if r.problem.Integrals = m.System.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
 		r.problem.Integrals = []int{}
 	}

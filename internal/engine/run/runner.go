@@ -91,7 +91,6 @@ type outcome struct {
 	sum      *totals
 	met      []trust.Meeting
 	missed   []solvers.Warning // what it may have missed
-	tied     []float64         // when it warned of ties
 	opinion  *trust.Opinion    // of the result; nil for none
 	happened trust.Happenings
 	events   *loggedEvents // nil where they are listed
@@ -99,6 +98,13 @@ type outcome struct {
 
 // Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
 func (m *Model) Prepare(setup Setup) (*Runner, error) { return m.prepare(setup, false) }
+
+// PrepareWhile is Prepare until ctx ends.
+func (m *Model) PrepareWhile(ctx context.Context, setup Setup) (*Runner, error) {
+	setup.Done = ctx.Done()
+	r, err := m.Prepare(setup)
+	return r, interrupted(ctx, err)
+}
 
 // prepare is Prepare. For values alone a model needs no objective.
 func (m *Model) prepare(setup Setup, valuesAlone bool) (*Runner, error) {
@@ -108,6 +114,7 @@ func (m *Model) prepare(setup Setup, valuesAlone bool) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{Run: base, setup: setup}
+	defer func() { r.problem.Done, r.setup.Done = nil, nil }() // which may belong to this call alone
 	r.settings.Solver.Meetings = r.settings.Solver.Meetings || r.settings.Trust
 	r.setup.Set = slices.Clone(setup.Set)
 	var l diag.List
@@ -229,6 +236,12 @@ func (r *Runner) equip() (err error) {
 	}
 	r.method, r.kept, r.trajectory.Tell, r.twice = nil, nil, nil, nil
 	return nil
+}
+
+// equipAgain equips r for a run that needs more than it was made with.
+func equipAgain(ctx context.Context, r *Runner) error {
+	defer r.problem.Compiling(ctx)()
+	return interrupted(ctx, r.equip())
 }
 
 // differentiator returns the sensitivity method of the run's mode. It makes it when a run has ended that is to be
@@ -439,14 +452,16 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		if r.method == nil {
 			r.beginAdjoint(r.lanes)
 		}
-		if r.reading.past == nil {
+		if past := r.reading.past; past == nil {
 			r.worker.KeepStages(r.kept)
+		} else {
+			past.Forgets(false)
 		}
 		return r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.recorder)
 	}
 	stats, err := solve()
 	for r.needsMore(err) {
-		if err = r.equip(); err == nil {
+		if err = equipAgain(ctx, r); err == nil {
 			stats, err = solve()
 		}
 	}
@@ -540,15 +555,12 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
-	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
-	out.Crossed = followable(stats.Warnings, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
+	r.missed = nearMisses(stats.Warnings)
+	out.Crossed = followable(&stats, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
 	r.kinked = kinks
 	out.Kinked = kinkedBy(r, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
-	folds := append(kinks, r.worker.Folds(stats.Ties, stats.Fired, r.places, r.columns)...)
-	if r.wantsSecond() {
-		folds = append(folds, r.foldsOfMeetings(&stats)...)
-	}
+	folds := append(kinks, r.foldsOfMeetings(&stats)...)
 	ofPast, err := foldsOfPast(ctx, r, stats.Steps)
 	if err != nil {
 		return nil, r.failed(err, r.worker)
@@ -828,16 +840,19 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 		return 0, err
 	}
 	r.worker.KeepStages(nil)
+	if past := r.reading.past; past != nil {
+		past.Forgets(true)
+	}
 	solve := func() (int, error) {
 		if r.observer == nil {
-			r.observer = sens.NewObserver(r.worker)
+			r.observer = sens.NewObserver(r.over(r.worker, 0))
 		}
 		stats, err := r.Run.solve(ctx, r.solver, r.worker, r.setup.Progress, r.observer)
 		return stats.Steps, err
 	}
 	steps, err = solve()
 	for r.needsMore(err) {
-		if r.observer, err = nil, r.equip(); err == nil {
+		if r.observer, err = nil, equipAgain(ctx, r); err == nil {
 			steps, err = solve()
 		}
 	}

@@ -60,11 +60,6 @@ func (r *Runner) wantSecond(l *diag.List) {
 			"models with delays; ask for first ones")
 		return
 	}
-	if r.reading.past != nil && r.reading.past.Moves() && linearlyImplicit(r.spec) {
-		l.Errorf(settings.CodeSetting, lags[0].Span, "a second derivative does not go yet with a Rosenbrock method "+
-			"and delays that move; write method = radau9")
-		return
-	}
 	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
 		l.Errorf(settings.CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")
 	}
@@ -189,7 +184,8 @@ func (r *Runner) Products(ctx context.Context, v []float64) ([]float64, error) {
 	if err := r.SetDirection(v); err != nil {
 		return nil, err
 	}
-	if r.last != r || r.trajectory.Thinned() || len(r.parts) > 0 || r.people != nil {
+	past := r.reading.past
+	if r.last != r || r.trajectory.Thinned() || len(r.parts) > 0 || r.people != nil || past != nil && past.Forgetful() {
 		s, err := r.Sensitivities(ctx)
 		if err != nil {
 			return nil, err
@@ -452,7 +448,7 @@ func both(
 	if err != nil {
 		return first, nil, false, err
 	}
-	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends) > 0 || stats.Stopped ||
+	if len(stats.Warnings)+len(stats.Meetings)+len(stats.Bends) > 0 || stats.Stopped ||
 		len(r.warnings.All()) > before {
 		return first, nil, false, nil
 	}

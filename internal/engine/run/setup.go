@@ -35,6 +35,8 @@ type Setup struct {
 	EventTimes, EventLog bool
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(result.Progress)
+	// Done, once closed, ends what prepares the run, with context.Canceled; nil for never.
+	Done <-chan struct{}
 	// Unchosen are the names of the model's sens blocks, where each has one and none was chosen.
 	Unchosen []string
 	// Wrong is what is wrong with the wishes that the Setup was made from. Whoever begins a run adds what else is.

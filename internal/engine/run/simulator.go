@@ -39,11 +39,12 @@ func (m *Model) Simulator(setup Setup) (*Simulator, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.problem.Done = nil // it makes programs when it first runs
 	parts, err := r.simulators(setup)
 	if err != nil {
 		return nil, err
 	}
-	setup.Set = slices.Clone(setup.Set)
+	setup.Set, setup.Done = slices.Clone(setup.Set), nil
 	return &Simulator{Run: r, setup: setup, parts: parts}, nil
 }
 
@@ -178,13 +179,15 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*result.Solu
 func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solvers.Stats, error) {
 	solve := func() (solvers.Stats, error) {
 		if s.worker == nil {
+			end := s.problem.Compiling(ctx)
 			k, err := s.problem.Kit(1, compiled.Values, false)
+			end()
 			if err != nil {
-				return solvers.Stats{}, err
+				return solvers.Stats{}, interrupted(ctx, err)
 			}
 			s.worker = s.spread(s.problem.Worker(k), 1, 1)
 			if s.reading.past != nil {
-				s.reading.past.Forgets()
+				s.reading.past.Forgets(true)
 			}
 			s.solver, s.observer = s.Run.solver(s.worker), sens.NewObserver(s.over(s.worker, 0))
 		}

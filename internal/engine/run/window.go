@@ -97,14 +97,14 @@ func windowless(c *model.Model) error {
 		switch name := e.Name; {
 		case e.Hidden && !e.Settles && !e.After: // of another event
 		case e.Slot != nil:
-			refuse(e.Span, "%s has a delay: it may wait from one to the next", name)
+			refuse(e.Span, "%s has a delay: it may be triggered in one part and come in the next", name)
 		case e.After: // it reads the end of the whole run, and no part does
 		case e.Settles, e.Resumes:
-			refuse(e.Span, "a steady state is none of a part of a run")
+			refuse(e.Span, "a steady state belongs to a whole run, not to a part")
 		case e.Once:
-			refuse(e.Span, "%s fires once in the whole run: no part knows whether it has", name)
+			refuse(e.Span, "%s fires once in the whole run: a part does not know whether it has fired", name)
 		case e.Stop:
-			refuse(e.Span, "%s may stop the run, and then the parts behind it would not be", name)
+			refuse(e.Span, "%s may stop the run, and there would be no parts after it", name)
 		}
 	}
 	for _, r := range c.Randoms {

@@ -242,20 +242,6 @@ func (s *Result) use(d *Decision, c int) int {
 	return d.used[c]
 }
 
-// DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
-// runs on both sides have decided.
-func (s *Result) DoubtLeaps() {
-	for at, differ := range s.Uncertain {
-		noise := float64(1e-5 * math.Abs(s.Gradient[at]))
-		if s.Errors != nil {
-			noise += 10 * s.Errors[at]
-		}
-		if differ > noise && s.Trusts != nil && !s.compared(at%s.Columns) {
-			s.Trusts[at] = max(s.Trusts[at], result.Loose)
-		}
-	}
-}
-
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {
@@ -319,8 +305,8 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		return all && (d.Code == explain.CodeTie || met && d.Code == explain.CodeKink) && d.Level == diag.Warning
 	})
 	if d := s.decision; d != nil && d.More > 0 {
-		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of what comes first are told apart; what "+
-			"derivatives by %s are on both sides is not known", diag.Count(d.More, "more element"))
+		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of coincident causes are examined; both "+
+			"sides of the derivatives by %s are not known", diag.Count(d.More, "more element"))
 	}
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
@@ -350,7 +336,7 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 			if !all {
 				level = diag.Note // those of the run remain
 			}
-			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so that there is no derivative: %s",
+			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so there is no derivative: %s",
 				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}

@@ -14,7 +14,8 @@ const (
 )
 
 // If an objective has at least manyDerivatives and most of them are loose, the two runs may agree on the rest by
-// chance: the errors of these are multiplied by byChance. If its value is lost, someDerivatives are enough.
+// chance: the errors of these are multiplied by byChance. If its value is lost, or most of them are,
+// someDerivatives are enough; if most of them are, so is the error of the value.
 const manyDerivatives, someDerivatives, byChance = 8, 3, 30
 
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
@@ -108,7 +109,7 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 	all := max(noise, float64(PartOfDerivatives*most), float64(partOfValue*size))
 	zero := max(all, float64(zeroOfValue*min(most, size)))
 	some := max(noise, float64(PartOfDerivatives*min(most, float64(steep*size))), float64(partOfValue*size))
-	matter, marked := 0, 0
+	matter, marked, lost := 0, 0, 0
 	for _, v := range g.Variables {
 		for k, end := v.Offset, x.end(v); k < end; k++ {
 			d, err := x.Row[k], x.errorOf(k)
@@ -137,15 +138,24 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 				if x.Trusts[k] > result.Sound {
 					marked++
 				}
+				if x.Trusts[k] == result.Lost {
+					lost++
+				}
 			}
 		}
 	}
 	value := g.value(x, most, noise)
+	mostLost := matter >= someDerivatives && 2*lost > matter
 	switch {
 	case matter >= someDerivatives && marked == matter && value > result.Sound: // none tells which of the others matter
 		g.chance(x, most, size, max(noise, float64(partOfValue*size)))
-	case 2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == result.Lost):
+	case mostLost,
+		2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == result.Lost):
 		g.chance(x, most, size, all)
+	}
+	if by := *x; mostLost && value == result.Sound {
+		by.Err *= byChance
+		value = min(g.value(&by, most, noise), result.Loose)
 	}
 	return value
 }

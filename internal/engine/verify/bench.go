@@ -39,7 +39,7 @@ func Bench(ctx context.Context, m *run.Model, runs int, setup run.Setup) (*resul
 			}
 		}
 	}
-	r, err := m.Prepare(setup)
+	r, err := m.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func mode(name string) sens.Mode {
 // Sensitivities makes a run of m with derivatives. Where the sens block asks for it (check = fd(…)), it also verifies
 // the gradient and adds what it found to the warnings.
 func Sensitivities(ctx context.Context, m *run.Model, setup run.Setup) (*result.Sensitivities, error) {
-	r, err := m.Prepare(setup)
+	r, err := m.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Sensitivities(ctx context.Context, m *run.Model, setup run.Setup) (*result.
 
 // sensitivities makes a run of m with derivatives alone.
 func sensitivities(ctx context.Context, m *run.Model, setup run.Setup) (*result.Sensitivities, error) {
-	r, err := m.Prepare(setup)
+	r, err := m.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func verify(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*r
 	if !strict {
 		how.Tolerance = 1e-8
 	}
-	r, err := m.Prepare(setup)
+	r, err := m.PrepareWhile(ctx, setup)
 	if err != nil {
 		return nil, err
 	}

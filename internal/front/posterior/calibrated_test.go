@@ -4,9 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +18,10 @@ import (
 	"odes.dev/odes/simulate"
 )
 
-var replications = flag.Int("replications", 20, "how many replications of simulation-based calibration are made")
+var (
+	replications = flag.Int("replications", 20, "how many replications of simulation-based calibration are made")
+	ranksFile    = flag.String("ranks", "", "a file that keeps ranks: replications that it has are not made again")
+)
 
 // calibrated are models whose params are drawn from their priors, and then from posteriors of data that these give: one
 // with a decay, one with the time of an event, one with a population.
@@ -51,7 +57,9 @@ observe o3 = a[3] ~ normal(0.4) from D.w
 // Kolmogorov and Smirnov, whose band is simultaneous: at a level of 1 % for all params together where there are many
 // replications, and of one in a million for the few of each day.
 //
-// By hand: go test ./internal/front/posterior -run TestCalibrated/2 -replications 1000 -timeout 0 -v
+// By hand, in as many pieces as one likes, as the file keeps what an interrupted test made:
+//
+//	go test ./internal/front/posterior -run TestCalibrated/2 -replications 1000 -ranks /tmp/ranks -timeout 0 -v
 func TestCalibrated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
@@ -64,7 +72,8 @@ func TestCalibrated(t *testing.T) {
 
 func calibrates(t *testing.T, number int, text string, seed uint64) {
 	t.Helper()
-	ranks, work := map[string][]float64{}, 0
+	ranks, work, made := map[string][]float64{}, 0, 0
+	kept := keptRanks(t, number, seed)
 	m := parsed(t, text)
 	drawn, err := simulate.Run(context.Background(), m, odes.Options{Settings: []odes.Setting{
 		{Key: "simulate.prior", Value: "on"},
@@ -75,6 +84,12 @@ func calibrates(t *testing.T, number int, text string, seed uint64) {
 		t.Fatal(err)
 	}
 	for _, r := range drawn.Replicates {
+		if list := kept.of[r.Number]; len(list) == len(r.Params) {
+			for i, p := range r.Params {
+				ranks[p.Name] = append(ranks[p.Name], list[i])
+			}
+			continue
+		}
 		with := text
 		for k, c := range drawn.Table.Columns[1:] {
 			var list []string
@@ -87,13 +102,14 @@ func calibrates(t *testing.T, number int, text string, seed uint64) {
 			}
 			with = strings.Replace(with, before, c.Name+" = ["+strings.Join(list, ", ")+"]", 1)
 		}
-		with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 99  starts = 2  depth = 7  seed = %d }",
+		with += fmt.Sprintf("sample { chains = 2  draws = 100  warmup = 120  starts = 2  depth = 7  seed = %d }",
 			r.Number)
 		found, err := Run(context.Background(), parsed(t, with), Options{})
 		if err != nil {
 			t.Fatalf("%v of\n%s", err, with)
 		}
-		work += found.Gradients
+		work, made = work+found.Gradients, made+1
+		var all []float64
 		for i, p := range r.Params {
 			if found.Params[i].Text() != p.Name {
 				t.Fatalf("%s, not %s", found.Params[i].Text(), p.Name)
@@ -107,12 +123,14 @@ func calibrates(t *testing.T, number int, text string, seed uint64) {
 				}
 			}
 			ranks[p.Name] = append(ranks[p.Name], rank/of)
+			all = append(all, rank/of)
 		}
+		kept.add(t, r.Number, all)
 	}
 	if len(ranks) < 2 {
 		t.Fatal(ranks)
 	}
-	t.Logf("model %d: %d gradients for each posterior", number+1, work / *replications)
+	t.Logf("model %d: %d gradients for each posterior", number+1, work/max(made, 1))
 	level := 0.01
 	if *replications < 200 {
 		level = 1e-6
@@ -130,5 +148,58 @@ func calibrates(t *testing.T, number int, text string, seed uint64) {
 		if far > band+0.01 { // ranks are of 41 values
 			t.Errorf("model %d: ranks of %s are not uniform: %.2f", number+1, name, list)
 		}
+	}
+}
+
+// rankFile keeps ranks of the replications of a model, one a line behind the numbers of model, seed and replication.
+type rankFile struct {
+	file *os.File
+	head string
+	of   map[int][]float64
+}
+
+func keptRanks(t *testing.T, number int, seed uint64) *rankFile {
+	t.Helper()
+	k := &rankFile{head: fmt.Sprint(number+1, " ", seed), of: map[int][]float64{}}
+	if *ranksFile == "" {
+		return k
+	}
+	var err error
+	if k.file, err = os.OpenFile(*ranksFile, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.file.Close() })
+	text, err := io.ReadAll(k.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		rest, is := strings.CutPrefix(line, k.head+" ")
+		words := strings.Fields(rest)
+		if !is || len(words) == 0 || !strings.HasSuffix(line, "\n") {
+			continue
+		}
+		replication, err := strconv.Atoi(words[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range words[1:] {
+			x, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.of[replication] = append(k.of[replication], x)
+		}
+	}
+	return k
+}
+
+func (k *rankFile) add(t *testing.T, replication int, ranks []float64) {
+	t.Helper()
+	if k.file == nil {
+		return
+	}
+	if _, err := fmt.Fprintln(k.file, k.head, replication, strings.Trim(fmt.Sprint(ranks), "[]")); err != nil {
+		t.Fatal(err)
 	}
 }

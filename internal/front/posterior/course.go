@@ -109,7 +109,6 @@ func (c *course) bentOptions(stage, at int) nuts.Options {
 	s := &c.p.settings
 	return nuts.Options{
 		Seed: s.Seed, Chain: c.number + (stage+1)<<32, Warmup: s.Warmup - at, Target: s.Target, Depth: s.Depth,
-		Vary: true,
 	}
 }
 
@@ -187,30 +186,16 @@ func (p *problem) bend(ctx context.Context, all []*course, stage int) error {
 // warpOf finds the warp that what all chains drew in a stage asks for; nil for none.
 func (p *problem) warpOf(all []*course) *nuts.Warp {
 	var pool [][]float64
-	columns := make([][][]float64, p.size()) // [coordinate][chain][draw]
 	for _, c := range all {
 		pool = append(pool, c.pool...)
-		for i := range columns {
-			x := make([]float64, len(c.pool))
-			for k, q := range c.pool {
-				x[k] = q[i]
-			}
-			columns[i] = append(columns[i], x)
+	}
+	return nuts.NewWarp(pool, func(x []float64) float64 {
+		var chains [][]float64
+		for _, c := range all {
+			chains, x = append(chains, x[:len(c.pool)]), x[len(c.pool):]
 		}
-	}
-	// Coordinates that mix slowly tell less, and most others tell more.
-	var effective []float64
-	for _, x := range columns {
-		if e := draws.BulkESS(x); e > 0 {
-			effective = append(effective, e)
-		}
-	}
-	if len(effective) == 0 {
-		return nil
-	}
-	slices.Sort(effective)
-	middle := min(effective[len(effective)/2], float64(len(pool)))
-	return nuts.NewWarp(pool, middle)
+		return draws.BulkESS(chains)
+	})
 }
 
 // move goes on in the coordinates of a warp.

@@ -96,7 +96,7 @@ func (r *Result) concludeUnseen() {
 	if share > unseenTooMany {
 		say = r.partial
 	}
-	say("of %d modes, %d were found by one search of %d each: about %.2g of further searches would end at modes that "+
-		"are not known, and are missing here; search more: --sample.starts=%d", u.modes, u.once, u.searches, share,
+	say("of %d modes, %d were found by one search of %d each: a share of about %.2g of further searches would end at "+
+		"modes that are missing here; search more: --sample.starts=%d", u.modes, u.once, u.searches, share,
 		4*u.searches)
 }

@@ -65,8 +65,8 @@ func foresee(ctx context.Context, p *problem, r *Result) error {
 	}
 	const normal = 1.4826 // standard deviations of a normal distribution, for one that holds half of it
 	if spread := normal * middle(off); spread > integralSpread {
-		return fmt.Errorf("%w, and is off more at some places than at others: by an independent integral at %d of "+
-			"them, near where chains would begin, logarithms of densities change by %.2g (sd; at most %d), so draws "+
+		return fmt.Errorf("%w, and its error differs from place to place: at %d places near the starts of chains, an "+
+			"independent integral changes log densities by amounts that scatter by %.2g (sd; at most %d), so draws "+
 			"would be those of the approximation%s", ErrApproximate, len(off), spread, integralSpread, instead)
 	}
 	return nil
@@ -145,13 +145,13 @@ func (r *Result) concludeIntegrals() {
 	switch {
 	case t.Draws-t.Failed < 2: // they tell nothing
 	case !(t.Sd <= integralSd):
-		r.partial("the integral over random effects is an approximation (marginal), and is off more at some draws "+
-			"than at others: by an independent integral at %d draws, logarithms of densities change by %.2g (sd; at "+
-			"most %g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
+		r.partial("the integral over random effects is an approximation (marginal), and its error differs from draw "+
+			"to draw: at %d draws, an independent integral changes log densities by amounts that scatter by %.2g (sd; "+
+			"at most %g)%s", t.Draws-t.Failed, t.Sd, integralSd, instead)
 	case !(t.Shift <= integralShift):
-		r.partial("the integral over random effects is an approximation (marginal), and moves what is drawn: by an "+
-			"independent integral at %d draws, the mean of %s moves by %.2g sd (at most %g)%s", t.Draws-t.Failed,
-			r.Params[t.Param].Text(), t.Shift, integralShift, instead)
+		r.partial("the integral over random effects is an approximation (marginal), and its error changes the "+
+			"posterior: with an independent integral at %d draws, the mean of %s moves by %.2g sd (at most %g)%s",
+			t.Draws-t.Failed, r.Params[t.Param].Text(), t.Shift, integralShift, instead)
 	}
 	if t.Failed > 0 {
 		r.warnf("at %d of %d draws, no independent integral over random effects was found", t.Failed, t.Draws)

@@ -183,21 +183,21 @@ func (p *problem) concludeApproximation(r *Result) {
 		return
 	}
 	if len(r.Moved) > 0 {
-		r.partial("chains that continue from some of the draws lead elsewhere, in %s: the posterior is not the "+
-			"approximation, as where it is curved, and what is missing counts for the evidence, too; "+
+		r.partial("chains that begin at some of the draws move away, in %s: the approximation does not fit the "+
+			"posterior, which may be curved, and the evidence is wrong as well; "+
 			"draw by chains (--sample.method=nuts)", several(r.Moved))
 		return
 	}
 	w := p.worth(r)
 	if len(w.apart) > 0 {
-		r.partial("R-hat of %s is up to %s (at most 1.01): a few large weights rule the draws; draw more: "+
+		r.partial("R-hat of %s is up to %s (at most 1.01): a few draws have most of the weight; draw more: "+
 			"--sample.draws=%d", several(w.apart),
 			above(w.worst), 4*r.Settings.Draws)
 	}
 	if p.concludeFew(r, &w); r.Status != "ok" {
 		return
 	}
-	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right as far "+
-		"as the approximation reaches. A mode that no search found, and tails far heavier than normal ones, go "+
-		"unseen; chains (--sample.method=nuts) see more", r.K, draws.GoodK(total), r.Effective, total)
+	r.notef("Pareto's k is %.2g (at most %.2g), and weights leave %.0f effective draws of %d: they are right where "+
+		"the approximation has mass. Modes that no search found, and very heavy tails, are missed; chains "+
+		"(--sample.method=nuts) can find them", r.K, draws.GoodK(total), r.Effective, total)
 }

@@ -266,9 +266,9 @@ func (p *problem) besides(ctx context.Context, r *Result) error {
 		return err
 	}
 	if len(r.Modes) > 0 {
-		r.notef("searches came to a density that is high and narrow, as it is where the width of a population goes to "+
-			"zero: at %s, with about %.2g of the mass of what they passed on the way; that is no mode, and chains "+
-			"begin on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].Bound))
+		r.notef("searches ended at a high and narrow density, as where the width of a population goes to zero: at %s, "+
+			"with about %.2g of the mass that they passed on the way; this does not count as a mode, and chains begin "+
+			"on the way", p.point(r.Modes[0].At), elem.Exp(mass-good[0].Bound))
 	}
 	r.Modes = nil
 	return nil
@@ -334,7 +334,7 @@ func (p *problem) pathfinder(ctx context.Context, r *Result) error {
 		parts = append(parts, normal{Mean: x.Best.Mean, Scale: x.Best.Scale, Share: 1 / float64(len(p.paths))})
 	}
 	if len(parts) == 0 {
-		return errors.New("no search came to a normal distribution that could stand for the posterior; " +
+		return errors.New("no search found a normal distribution that approximates the posterior; " +
 			"--sample.method=nuts needs none")
 	}
 	return p.approximate(ctx, r, parts)

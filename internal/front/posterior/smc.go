@@ -340,7 +340,7 @@ func (p *problem) concludePopulations(r *Result) {
 	}
 	p.concludeFew(r, &w)
 	if s.Chains < 2 {
-		r.partial("one population says nothing of how far it is to be trusted: --sample.chains=4")
+		r.partial("one population alone has no estimate of its error: take several (--sample.chains=4)")
 	} else if !(r.Evidence.Error <= mostError) {
 		r.partial("the logarithm of the evidence differs between populations: its standard error is %.2g (at most %g)"+
 			"; take more particles: %s", r.Evidence.Error, mostError, more)
@@ -353,13 +353,13 @@ func (p *problem) concludePopulations(r *Result) {
 		r.partial("particles hardly move at a temperature (acceptance %.2g): they stay where they began", least)
 	}
 	if families < 20 {
-		r.partial("all %d particles of a population descend from about %.0f at its beginning: take more: %s", s.Draws,
+		r.partial("all %d particles of a population descend from about %.0f of its first ones; take more: %s", s.Draws,
 			families, more)
 	}
 	for i := range r.Modes {
 		if m := &r.Modes[i]; m.Draws == 0 && m.Weight >= 0.01 {
-			r.partial("a search found a mode at %s, with about %.2g of the mass by Laplace's method, where no "+
-				"particle came: take more: %s", p.point(m.At), m.Weight, more)
+			r.partial("a search found a mode at %s, with about %.2g of the mass by Laplace's method, but no particle "+
+				"reached it; take more: %s", p.point(m.At), m.Weight, more)
 		}
 	}
 	if heavy := r.heavy(); heavy > 1 {
@@ -375,9 +375,9 @@ func (p *problem) concludePopulations(r *Result) {
 func (r *Result) concludeMissed() {
 	const likely = 3
 	n := len(r.Populations) * r.Settings.Draws
-	r.notef("a mode that no particle and no search met is missing, and no error tells it: of one around which less "+
-		"than %.2g %% of the beginning lies, %d particles may have none; the error of the evidence is how %s differ: "+
-		"where it decides, compare with another --sample.seed",
+	r.notef("no error shows a mode that no particle and no search found: if less than %.2g %% of the first density is "+
+		"near a mode, all %d particles may miss it. The error of the evidence is the difference between %s; if much "+
+		"depends on it, compare with another --sample.seed",
 		float64(100*likely)/float64(n), n, diag.Count(len(r.Populations), "population"))
 }
 

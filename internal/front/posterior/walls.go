@@ -33,7 +33,7 @@ func (w *Wall) Text() string {
 	}
 	switch {
 	case w.Passes == "":
-		return fmt.Sprintf("%s comes about", name)
+		return fmt.Sprintf("%s happens", name)
 	case math.IsNaN(w.T):
 		return fmt.Sprintf("%s is before %s", name, w.Passes)
 	}
@@ -245,7 +245,7 @@ func wallsOf(times [][]map[comes]float64, measured []measurement) (list []Wall) 
 // concludeWalls says what walls mean for the draws.
 func (r *Result) concludeWalls() {
 	if r.WallsUnseen {
-		r.notef("events of experiments are not looked at for walls, where an event passes a measurement")
+		r.notef("walls, where an event passes a measurement, were not searched for in experiments")
 	}
 	for i := range r.Walls {
 		w := &r.Walls[i]
@@ -255,14 +255,15 @@ func (r *Result) concludeWalls() {
 				least, most = min(least, share), max(most, share)
 			}
 		}
-		lead := fmt.Sprintf("in %.3g %% of the draws %s, and the density leaps or folds there", 100*w.Before, w.Text())
+		lead := fmt.Sprintf("in %.3g %% of the draws %s, and the density has a jump or a kink there", 100*w.Before,
+			w.Text())
 		// Independent draws go across so often.
 		expected := 2 * w.Before * (1 - w.Before) * float64(r.Draws())
 		switch {
 		case (least == 0 || most == 1) && w.Before > 0.05 && w.Before < 0.95 && len(r.Chains) > 1:
-			r.partial("%s: some chain never came to the other side; draw longer, and from more starts", lead)
+			r.partial("%s: some chain never reached the other side; draw longer, and from more starts", lead)
 		case expected > 50 && float64(w.Across) < 0.1*expected:
-			r.warnf("%s: the draws are right, and chains go across seldom (%d times); draw longer", lead, w.Across)
+			r.warnf("%s: the draws are right, but chains cross it rarely (%d times); draw longer", lead, w.Across)
 		}
 	}
 	if n := len(r.Walls); n > 0 {
@@ -275,7 +276,7 @@ func (r *Result) concludeWalls() {
 		if n == 1 {
 			many = "1 wall"
 		}
-		r.notef("%s, which trajectories crossed %d times, such as that %s (%.3g %% of the draws): draws are right "+
-			"there, steps are shorter", many, across, w.Text(), 100*w.Before)
+		r.notef("%s, which trajectories crossed %d times: for example, %s (%.3g %% of the draws). Draws are right, "+
+			"but steps are shorter there", many, across, w.Text(), 100*w.Before)
 	}
 }

@@ -409,14 +409,14 @@ func (r *Result) checks() {
 func (r *Result) conclude(unclear, weighted bool) {
 	if n := len(r.LOO.Bad); n > 0 {
 		p := &r.Points[r.LOO.Bad[0]]
-		r.warn("Pareto's k of %d of %d data is above %.2g, such as that of %s at t = %s: what draws without these "+
-			"would say of them is not known, and elpd_loo is too high; these data alone move the posterior: look at "+
-			"them, or draw again without them", n, len(r.Points), r.LOO.Good, p.Observation, diag.Number(p.T))
+		r.warn("Pareto's k of %d of %d data is above %.2g, such as that of %s at t = %s: these data have so much "+
+			"influence on the posterior that the prediction without them is not known, and elpd_loo is too high. Look "+
+			"at them, or draw again without them", n, len(r.Points), r.LOO.Good, p.Observation, diag.Number(p.T))
 	}
 	var odd []string
 	for _, c := range r.Checks {
 		if c.P < 0.01 || c.P > 0.99 {
-			odd = append(odd, fmt.Sprintf("the %s of %s (%s; 90 %% of what the model makes are from %s to %s)",
+			odd = append(odd, fmt.Sprintf("the %s of %s (%s; 90 %% of simulated values are from %s to %s)",
 				c.Statistic, c.Observation, diag.Number(c.Data), diag.Number(c.Q5), diag.Number(c.Q95)))
 		}
 	}
@@ -424,11 +424,10 @@ func (r *Result) conclude(unclear, weighted bool) {
 		r.warn("the model does not make data such as those that were measured: %s", odd[0])
 	}
 	if weighted {
-		r.note("the objective weighs data, and leave-one-out and data that could have been do not: each datum counts " +
-			"once")
+		r.note("the objective weighs data, but leave-one-out and simulated data do not: each datum counts once")
 	}
 	if unclear {
-		r.warn("limits of quantification depend on params: data that could have been are drawn without them")
+		r.warn("limits of quantification depend on params: simulated data have no such limits")
 	}
 	if math.IsNaN(r.LOO.ELPD) {
 		r.warn("some data have no density in some draws, so elpd_loo is not known")

@@ -365,7 +365,7 @@ func (j *job) do(
 	if err := ctx.Err(); err != nil { // what takes much memory is not made for nobody
 		return answer{}, err
 	}
-	r, err := j.take(&g)
+	r, err := j.take(ctx, &g)
 	if err != nil {
 		return answer{}, err
 	}
@@ -392,7 +392,7 @@ func (j *job) do(
 }
 
 // take returns what computes with these values: one that is idle, or a new one.
-func (j *job) take(g *given) (*ready, error) {
+func (j *job) take(ctx context.Context, g *given) (*ready, error) {
 	var r *ready
 	j.mu.Lock()
 	if n := len(j.idle); n > 0 {
@@ -408,7 +408,7 @@ func (j *job) take(g *given) (*ready, error) {
 	}
 	r = &ready{}
 	opts := j.opts
-	opts.Set, opts.Direction = g.set, g.direction
+	opts.Set, opts.Direction, opts.Done = g.set, g.direction, ctx.Done()
 	if opts.Progress != nil {
 		opts.Progress = func(p odes.Progress) { r.tell(p) }
 	}

@@ -303,7 +303,7 @@ func drawBells(seed uint64) (c Case, s float64) {
 // nearer than states may be off; and such of which all numbers but one were marked.
 func TestSkirtedBells(t *testing.T) {
 	t.Parallel()
-	for _, seed := range []uint64{5360, 5395, 5461, 5714, 5802, 20007, 20474, 21162, 21438, 8438939680} {
+	for _, seed := range []uint64{5360, 5395, 5461, 5714, 5802, 20007, 20474, 21162, 21438, 8438939680, 1085} {
 		c, s := drawBells(seed)
 		if o := Judge(context.Background(), c); o.Verdict >= Failed {
 			t.Errorf("seed %d: %s, s = %.1e: %v\n%s", seed, c.Family, s, o, indent(c.Text))

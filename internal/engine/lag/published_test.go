@@ -1,0 +1,114 @@
+package lag_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// published are problems of test sets for solvers of delay equations.
+var published = []struct {
+	name, text string
+	states     []string
+	want       []float64 // at the end
+	within     []float64 // of these
+	methods    []string
+	by         []string
+	slopes     float64 // within which derivatives by these agree
+}{
+	// N. Guglielmi, E. Hairer, RADAR5: an enzyme that its product inhibits late (M. Okamoto, K. Hayashi 1984). The
+	// values are those of Gauss collocation of order 20 in a program that shares nothing with this one.
+	{
+		name: "enzyme", states: []string{"a", "b", "c", "d"}, methods: []string{"auto", "radau9"},
+		by: []string{"al", "I", "k", "tau"}, slopes: 1e-5,
+		want:   []float64{33.9257947111, 22.7065371313, 18.8305767317, 22.2659907877},
+		within: []float64{1e-7, 1e-7, 1e-7, 1e-7},
+		text: `
+time t from 0 to 160
+param al = 0.0005, I = 10.5, k = 0.5, tau = 4
+state a = 60, b = 10, c = 10, d = 20
+let g = a/(1 + al*delay(d, tau)^3)
+a' = I - g
+b' = g - b
+c' = b - c
+d' = c - k*d
+`,
+	},
+	// DDETST C3: blood cells; the past of w jumps at -T1, and the delay of its second reading is a state. Values by
+	// collocation, too.
+	{
+		name: "ddetst_c3", states: []string{"u", "w", "d"}, methods: []string{"auto", "radau9", "rodas5p"},
+		want: []float64{3.49974428883, 9.99991754657, 117.136701113}, within: []float64{1e-7, 1e-7, 1e-7},
+		by: []string{"s0", "T1", "ga", "Q", "k", "initial(d)"}, slopes: 1e-5,
+		text: `
+time t from 0 to 130
+param s0 = 0.0031, T1 = 6, ga = 0.001, Q = 0.0275, k = 2.8, a = 6570, K = 0.0382, r = 6.96
+state u = 3.325, w = 10, d = 120
+past w = if t >= -T1 then 10 else 9.5
+u' = s0*delay(w, T1) - ga*u - Q
+w' = a/(1 + K*u^r) - k*w
+d' = 1 - Q*exp(ga*d)/(s0*delay(w, T1 + d))
+`,
+	},
+	// RADAR5, with the fifth set of params: antibodies (P. Waltman 1978). Numbers are down to 1e-21, and the times that
+	// are read are states. The values are those of RADAR5 at rtol 1e-6.
+	{
+		name: "waltman", states: []string{"x", "y", "z", "w", "u", "v"}, methods: []string{"auto", "radau9"},
+		by: []string{"al", "x0", "t0", "t1"}, slopes: 5e-3,
+		want: []float64{
+			6.154488183e-16, 3.377120916e-7, 4.22140331e-7, 2.142554562e-6, 299.9999999, 299.6430338,
+		},
+		within: []float64{4e-3, 2e-4, 2e-4, 2e-4, 1e-9, 1e-6},
+		text: `
+time t from 0 to 300
+param al = 1.8, be = 20, ga = 0.002, r = 5e4, s = 1e5, t0 = 35, t1 = 197, x0 = 0.5e-5
+state x = x0, y = 1e-15, z = 0, w = 0, u = 0, v = 0
+let late = if t >= t0 then 1 else 0
+let later = if t >= t1 then 1 else 0
+x' = -r*x*y - s*x*w
+y' = -r*x*y + late*al*r*delay(x*y, t - u)
+z' = r*x*y
+w' = -s*x*w - ga*w + later*be*r*delay(x*y, t - v)
+u' = late*(x*y + z)/delay(x*y + z, t - u)
+v' = later*(1e-12 + y + z)/(1e-12 + delay(y + z, t - v))
+`,
+	},
+}
+
+// TestPublished compares the ends of published problems with other programs, and derivatives by one method with those
+// by others.
+func TestPublished(t *testing.T) {
+	for _, p := range published {
+		text := p.text
+		for i, x := range p.states {
+			text += fmt.Sprintf("objective J%d = final(%s)\n", i, x)
+		}
+		var first []float64
+		for _, method := range p.methods {
+			s := sensitivities(t, text, p.by, map[string]string{"solver.rtol": "1e-8", "solver.method": method})
+			for i, v := range s.Values {
+				if w := p.want[i]; !(math.Abs(v.Value-w) <= p.within[i]*math.Abs(w)) {
+					t.Errorf("%s by %s: %s = %.12g, want %.12g", p.name, method, p.states[i], v.Value, w)
+				}
+				largest := 0.0
+				row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
+				for _, x := range row {
+					largest = max(largest, math.Abs(x))
+				}
+				for k, x := range row {
+					if first == nil {
+						continue
+					}
+					w := first[i*s.Columns+k]
+					if !(math.Abs(x-w) <= p.slopes*max(math.Abs(w), 1e-6*largest)) {
+						t.Errorf("%s by %s: derivative %d of %s is %.10g, by %s %.10g", p.name, method, k, p.states[i],
+							x, p.methods[0], w)
+					}
+				}
+			}
+			if first == nil {
+				first = append(first, s.Gradient...)
+			}
+		}
+	}
+}
