@@ -19,6 +19,8 @@ type FitSettings struct {
 	// Joint tells that the objective is the negative logarithm of the density of the data of one experiment alone and
 	// of its random effects.
 	Joint bool
+	// Mixed tells that the objective reads a likelihood of data beside terms that are none.
+	Mixed bool
 	// Marginal is how the likelihood is integrated over random effects.
 	Marginal string
 	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
@@ -48,6 +50,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	for _, o := range m.engine.Checked.Objectives {
 		if o.Name == out.Objective {
 			out.Joint = o.Joint
+			out.Mixed = o.Terms == nil && !o.Rises && !o.Joint && m.engine.ReadsLikelihood(o.Name)
 			out.Unlikely = out.Maximize && o.Terms != nil || !out.Maximize && o.Rises
 		}
 	}
@@ -192,6 +195,3 @@ func (m *Model) ReadsLargest(name string) bool { return m.engine.ReadsLargest(na
 // ReadsExperiments reports whether an objective or a constraint reads a likelihood that adds up over the experiments
 // of the model. Any other one is that of the run without their changes.
 func (m *Model) ReadsExperiments(name string) bool { return m.engine.ReadsExperiments(name) }
-
-// ReadsLikelihood reports whether an objective or a constraint reads a likelihood of data, alone or beside other terms.
-func (m *Model) ReadsLikelihood(name string) bool { return m.engine.ReadsLikelihood(name) }

@@ -706,15 +706,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	if text := p.fine.words(judge{p}, out); text != "" {
 		note(diag.Note, "%s", text)
 	}
-	if p.squares && !c.Certified && c.known() {
-		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
-	}
-	if !p.squares && m.cov == nil && c.Certified && !p.settings.Unlikely &&
-		p.model.ReadsLikelihood(p.settings.Objective) {
-		note(diag.Note, "there are no standard errors and intervals: they are those of a sum of nll() and of priors "+
-			"whose numbers are constants, and %s is more; write what it has besides as a prior of a param "+
-			"(log_prior()), or as data of an observation (nll())", p.settings.Objective)
-	}
+	errorless(p, m, c, note)
 	if out.strays != "" {
 		note(diag.Warning, "%s", out.strays)
 	}
@@ -768,6 +760,18 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
 		return strings.Compare(string(a.Code), string(b.Code))
 	})
+}
+
+// errorless says why there are no standard errors where one may look for some.
+func errorless(p *problem, m *minimum, c *certificate, note func(diag.Level, string, ...any)) {
+	switch {
+	case p.squares && !c.Certified && c.known():
+		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
+	case p.settings.Mixed && m.cov == nil && c.Certified:
+		note(diag.Note, "there are no standard errors and intervals: they are those of a sum of nll() and of priors "+
+			"whose numbers are constants, and %s is more; write what it has besides as a prior of a param "+
+			"(log_prior()), or as data of an observation (nll())", p.settings.Objective)
+	}
 }
 
 // ofStarts says what became of searches that were not made or had no value to begin with.
@@ -827,8 +831,8 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 	}
 }
 
-// boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the other,
-// the data change by less than a thousandth of their scatter.
+// boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the
+// other, the data change by less than a thousandth of their scatter.
 func (e *Estimate) boundless() bool {
 	const nothing = 1e-3
 	span, err := e.HighBound-e.LowBound, e.StdErr

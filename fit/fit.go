@@ -110,14 +110,14 @@ type Result struct {
 	Identifiable bool
 	Unidentified []Combination
 	Criteria
-	Predictions   []Prediction
-	Population    *Population // of a model with random effects; nil for others
-	Constraints   []odes.Value
-	Settings      odes.FitSettings
-	Algorithm     string // that was used; several in the order of their use, with commas
-	Run           odes.RunSettings
-	Stats         Stats
-	Warnings      []diag.Diagnostic
+	Predictions []Prediction
+	Population  *Population // of a model with random effects; nil for others
+	Constraints []odes.Value
+	Settings    odes.FitSettings
+	Algorithm   string // that was used; several in the order of their use, with commas
+	Run         odes.RunSettings
+	Stats       Stats
+	Warnings    []diag.Diagnostic
 
 	strays string // that the model does not follow its data, in words; "" where nothing is to be said
 }

@@ -175,12 +175,9 @@ func (c *checker) priorTerm(p *prior) model.Expr {
 		for _, name := range n.row.Args {
 			x = x.with(name, n.args[name], s)
 		}
-		v := c.define(x.with("y", y, s), n.row.Definition())
+		v := model.Supported(c.define(x.with("y", y, s), n.row.Definition()))
 		if isBad(v) {
 			return v
-		}
-		if e, ok := v.(*model.If); ok { // a density is that of values for which there is one, and nothing elsewhere
-			e.Support = true
 		}
 		if mass := logMass(c, x, n, y.Type().Unit, s); mass != nil {
 			v = c.apply(stdlib.Operator("+"), s, v, mass)

@@ -132,3 +132,11 @@ func (r *replacer) change(e Expr) Expr {
 	}
 	return e
 }
+
+// Supported notes where a density, which may be a choice, is one of values that there may be, and returns it.
+func Supported(density Expr) Expr {
+	if e, ok := density.(*If); ok {
+		e.Support = true
+	}
+	return density
+}

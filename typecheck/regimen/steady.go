@@ -149,8 +149,8 @@ func (g *giver) commonPeriod(list []*steadyRecord) (float64, bool) {
 			return period, true
 		}
 	}
-	g.DataErrorf(g.at(), "%sthe II of the records of %q with SS have no common multiple of at most %d of the shortest; "+
-		"round them, or write the doses before as records with ADDL", g.table.In, g.table.Name, mostPeriods)
+	g.DataErrorf(g.at(), "%sthe II of the records of %q with SS have no common multiple of at most %d of the "+
+		"shortest; round them, or write the doses before as records with ADDL", g.table.In, g.table.Name, mostPeriods)
 	return 0, false
 }
 
