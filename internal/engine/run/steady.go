@@ -67,6 +67,9 @@ func (r *Run) seeksSteady() error {
 
 // differentiable reports steady states without a derivative.
 func (r *Run) differentiable() error {
+	if err := r.problem.Repeats(); err != nil {
+		return r.failed(err, nil)
+	}
 	for _, s := range r.problem.Resting() {
 		depends, err := r.problem.DependsOnWay(s)
 		if err != nil {
