@@ -10,9 +10,10 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// DependsOnWay reports whether a steady state depends on when events fired on the way to it, so that the equations there
-// do not have its derivatives. Events changed discretes or what is conserved, or would for other values of params. The
-// latter shows in tangents: before a body, those of all that moves are any numbers, and they must be the same after it.
+// DependsOnWay reports whether a steady state depends on when events fired on the way to it, so that the equations
+// there do not have its derivatives. Events changed discretes or what is conserved, or would for other values of
+// params. The latter shows in tangents: before a body, those of all that moves are any numbers, and they must be the
+// same after it.
 func (p *Problem) DependsOnWay(s *steady.State) (bool, error) {
 	const rounding = 0x1p-40
 	if s.Fired || len(s.Jumps) == 0 {
