@@ -245,7 +245,7 @@ func TestSteadyBesides(t *testing.T) {
 		},
 		"total that would jump": {
 			text: "param j = 0\nstate x = 1, y = 0\nx' = -k*x + y\ny' = k*x - y\nevent e when x < 0.9 { y += j }\n" +
-				"objective J = steady(x)\n", wrong: "depends on when events fired",
+				"equilibrate { }\nobjective J = initial(x)\n", wrong: "depends on when events fired",
 		},
 		"total that stays": {
 			text: "state x = 1, y = 0\nx' = -k*x + a*y\ny' = k*x - a*y\n" +

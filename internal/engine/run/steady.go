@@ -88,7 +88,7 @@ func (r *Run) differentiable() error {
 }
 
 // fell drops warnings of events that never fire in the run, and did on the way to a steady state.
-func (r *Run) fell(list []solvers.Warning) []solvers.Warning {
+func fell(r *Run, list []solvers.Warning) []solvers.Warning {
 	states := r.problem.Resting()
 	if len(states) == 0 {
 		return list
