@@ -177,7 +177,13 @@ func (f *follower) Mark(m *solvers.Mark) error {
 
 // jump notes what the body of an event changed.
 func (f *follower) jump(m *solvers.Mark) {
-	const rounding = 0x1p-45
+	const rounding, many = 0x1p-45, 100
+	same := func(j Jump) bool { return j.Firing.Event == m.Firing.Event }
+	if len(f.jumps) < many || !slices.ContainsFunc(f.jumps, same) {
+		f.jumps = append(f.jumps, Jump{
+			Firing: m.Firing, T: m.T, Y: slices.Clone(m.Ym), D: slices.Clone(m.Dm), M: slices.Clone(m.Mm),
+		})
+	}
 	f.fired = f.fired || !slices.Equal(m.Dm, m.Dp)
 	before, after := f.plan.Totals(m.Ym), f.plan.Totals(m.Yp)
 	for k := range f.totals {

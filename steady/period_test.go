@@ -231,6 +231,10 @@ objective J = initial(A)
 			"the state that was found does not repeat in the next period of 12: A is",
 		},
 		{
+			head + "param e = 0\nA' = 1 + e*sin(2*pi*t/24) - 0.3*A\n",
+			"does not repeat in the next period of 12 for other values of params: a derivative of A is",
+		},
+		{
 			head + "discrete n = 0\nevent give every 12 { n += 1 }\nA' = n - 0.3*A\n",
 			"n changes by 1 in each period of 12",
 		},

@@ -243,6 +243,23 @@ func TestSteadyBesides(t *testing.T) {
 			text: "state x = 1, y = 0\nx' = -k*x + y\ny' = k*x - y\nevent e when x < 0.9 { y += 1 }\n" +
 				"equilibrate { }\nobjective J = initial(x)\n", wrong: "depends on when events fired",
 		},
+		"total that would jump": {
+			text: "param j = 0\nstate x = 1, y = 0\nx' = -k*x + y\ny' = k*x - y\nevent e when x < 0.9 { y += j }\n" +
+				"equilibrate { }\nobjective J = initial(x)\n", wrong: "depends on when events fired",
+		},
+		"total that stays": {
+			text: "state x = 1, y = 0\nx' = -k*x + a*y\ny' = k*x - a*y\n" +
+				"event e when x < 0.9 { x -= k/100  y += k/100 }\nequilibrate { }\nobjective J = initial(x)\n",
+			value: 2 / 2.7,
+		},
+		"discrete that stays": {
+			text: "param j = 1\nstate x = 0\ndiscrete d = 1\nx' = d*a - k*x\nevent e when x > 1 { d = j }\n" +
+				"equilibrate { }\nobjective J = initial(x)\n", wrong: "depends on when events fired",
+		},
+		"discrete set to its number": {
+			text: "state x = 0\ndiscrete d = 1\nx' = d*a - k*x\nevent e when x > 1 { d = 1 }\n" +
+				"equilibrate { }\nobjective J = initial(x)\n", value: 20.0 / 7,
+		},
 		"discrete": {
 			text: "state x = 0\ndiscrete d = a\nx' = d - k*x\nequilibrate { d = 3*a }\nevent e at 1 { d = 1 }\n" +
 				"objective J = initial(x) + 10*steady(x)\n", value: 60.0/7 + 100.0/7,

@@ -89,6 +89,8 @@ type State struct {
 	// Fired tells that events on the way changed discretes or conserved quantities. What they are then depends on when
 	// the events fired, of which the equations of the steady state know nothing.
 	Fired bool
+	// Jumps are the first firings of events on the way.
+	Jumps []Jump
 	// Slowest is the eigenvalue of the reduced Jacobian that is nearest to growing; NaN where it was not found.
 	// NearZero tells that only eigenvalues near zero were looked at, since there are many.
 	Slowest  complex128
@@ -99,6 +101,13 @@ type State struct {
 	Periods  int     // of a periodic state: how many it took
 	Warm     bool    // it was found from Options.From, without a run
 	Saved    int     // steps that such a run would have taken, for those who know
+}
+
+// Jump is an event that fired on the way to a steady state, with what its body found.
+type Jump struct {
+	Firing  solvers.Firing
+	T       float64
+	Y, D, M []float64
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
@@ -182,6 +191,7 @@ type search struct {
 	n      int
 	from   []float64
 	fired  bool // see State
+	jumps  []Jump
 	y, d   []float64
 	m      []float64
 	totals []float64
@@ -363,6 +373,7 @@ func (s *search) settle() (*State, error) {
 	out := &State{
 		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix,
 		Jacobian: slices.Clone(s.entries), Newton: s.iterations, Fired: s.fired,
+		Jumps: s.jumps,
 	}
 	spectrum, err := s.stability(y)
 	out.Slowest, out.NearZero = spectrum.Slowest(), spectrum == nil || !spectrum.All

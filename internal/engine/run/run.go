@@ -363,7 +363,7 @@ func (r *Run) solve(
 	}
 	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], hybrid.Tolerances(s)...)
 	r.stopped = r.model.Explain.Stopped(&stats)
-	r.model.Explain.Warnings(r.model.Explain.WorthTelling(&stats), &r.warnings)
+	r.model.Explain.Warnings(fell(r, r.model.Explain.WorthTelling(&stats)), &r.warnings)
 	r.model.Explain.Unwatched(w.Omitted(), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)

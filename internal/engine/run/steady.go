@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
@@ -66,8 +67,15 @@ func (r *Run) seeksSteady() error {
 
 // differentiable reports steady states without a derivative.
 func (r *Run) differentiable() error {
+	if err := r.problem.Repeats(); err != nil {
+		return r.failed(err, nil)
+	}
 	for _, s := range r.problem.Resting() {
-		if s.Fired {
+		depends, err := r.problem.DependsOnWay(s)
+		if err != nil {
+			return err
+		}
+		if depends {
 			var l diag.List
 			l.Errorf(explain.CodeSteady, r.model.Checked.Time.Span, "the steady state depends on when events fired on "+
 				"the way to it, since they changed what is conserved or a discrete; such a state has a value but no "+
@@ -77,6 +85,22 @@ func (r *Run) differentiable() error {
 		}
 	}
 	return nil
+}
+
+// fell drops warnings of events that never fire in the run, and did on the way to a steady state.
+func fell(r *Run, list []solvers.Warning) []solvers.Warning {
+	states := r.problem.Resting()
+	if len(states) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(w solvers.Warning) bool {
+		return (w.Kind == solvers.Standing || w.Kind == solvers.Ended) &&
+			slices.ContainsFunc(states, func(s *steady.State) bool {
+				return slices.ContainsFunc(s.Jumps, func(j steady.Jump) bool {
+					return r.model.Checked.Events[j.Firing.Event].Name == w.Name
+				})
+			})
+	})
 }
 
 // Conserved lists the conserved quantities of the model with their values at the start: "E + ES = 1".

@@ -420,6 +420,8 @@ type cycle struct {
 	assigned []bool // discretes that events of the periods assign
 	inert    []bool // discretes that nothing but their own assignments reads
 	flags    *Worker
+	sure     *leg // over a later period, which has confirmed the state
+	sizes    []float64
 }
 
 // newCycle prepares the search for the state that a run from (t, y, d) leads to.
@@ -661,6 +663,7 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	if err := orbit.Certify(o, o.orbit.Border, sure.end, sizes, options); err != nil {
 		return nil, err
 	}
+	o.sure, o.sizes = sure, sizes
 	o.state = &steady.State{
 		Y: o.orbit.Border.Y, D: o.orbit.Border.D, Periods: o.orbit.Periods,
 		Slowest: o.orbit.Largest,
@@ -765,6 +768,15 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	return byParams
 }
 
+// timeSlope returns the derivatives of the time of instant i.
+func (w *Worker) timeSlope(i int) []float64 {
+	row := make([]float64, w.problem.Plan.Width)
+	w.Begin([][]float64{row})
+	w.InstantPull(i, []float64{1})
+	w.Finish()
+	return row
+}
+
 // refuse makes derivatives by params NaN that move the period and those of events apart: where these do not come at
 // equal times in each period, no state repeats.
 func (o *cycle) refuse(byParams []float64) error {
@@ -776,13 +788,7 @@ func (o *cycle) refuse(byParams []float64) error {
 	}
 	w, width := p.Worker(k), p.Plan.Width
 	w.Times(o.from.D)
-	slope := func(i int) []float64 {
-		row := make([]float64, width)
-		w.Begin([][]float64{row})
-		w.InstantPull(i, []float64{1})
-		w.Finish()
-		return row
-	}
+	slope := func(i int) []float64 { return w.timeSlope(i) }
 	whole := slope(w.flights.Period)
 	for i, c := range w.flights.Courses {
 		if c.Fit != orbit.Always || w.Instants()[i].Kind != solvers.InstantEvery {

@@ -14,16 +14,17 @@ import (
 
 // settling is what the workers of a problem know of its steady states.
 type settling struct {
-	mu     sync.Mutex
-	ctx    context.Context // of the run that asks for them; nil where it does not end early
-	plan   *steady.Plan
-	worker *Worker
-	found  []settled // the last few
-	flowed int       // steps of integrations of derivatives at steady states, of this run
-	orbit  *cycle    // the last periodic one
-	near   []float64 // where a warm search for the first periodic one begins; nil for nowhere
-	rests  [compiled.AfterEnd + 1]rest
-	err    error // why the last search failed
+	mu      sync.Mutex
+	ctx     context.Context // of the run that asks for them; nil where it does not end early
+	plan    *steady.Plan
+	worker  *Worker
+	found   []settled // the last few
+	flowed  int       // steps of integrations of derivatives at steady states, of this run
+	orbit   *cycle    // the last periodic one
+	near    []float64 // where a warm search for the first periodic one begins; nil for nowhere
+	rests   [compiled.AfterEnd + 1]rest
+	repeats bool  // the last periodic state repeats for other values as well
+	err     error // why the last search failed
 }
 
 // settled is a steady state, and from where it was sought.
