@@ -32,6 +32,7 @@ type settled struct {
 	t       float64
 	y, d    []float64
 	state   *steady.State
+	only    []string // params that it is at rest at only one value of, once it was differentiated
 }
 
 // Past finds and differentiates steady states of a model that reads its past. A worker is one with tangents.
@@ -115,7 +116,7 @@ func (p *Problem) settle(at compiled.Moment, t float64, y, d []float64) (*steady
 	if len(s.found) == mostSettled {
 		s.found = slices.Delete(s.found, 0, 1)
 	}
-	s.found = append(s.found, settled{p.Point.Version, t, slices.Clone(y), slices.Clone(d), state})
+	s.found = append(s.found, settled{p.Point.Version, t, slices.Clone(y), slices.Clone(d), state, nil})
 	return state, nil
 }
 
