@@ -32,7 +32,7 @@ type settled struct {
 	t       float64
 	y, d    []float64
 	state   *steady.State
-	only    []string // params that it is at rest at only one value of, once it was differentiated
+	strays  *strays // nil until it was differentiated
 }
 
 // Past finds and differentiates steady states of a model that reads its past. A worker is one with tangents.

@@ -17,7 +17,10 @@ import (
 
 // strays are what moves a state at rest to where it has none, as the values before the search: params, states and
 // discretes. A nil *strays has none.
-type strays struct{ params, states, discretes []bool }
+type strays struct {
+	params, states, discretes []bool
+	only                      []string // the params of which some elements do
+}
 
 // timed reports whether rates read time.
 func (p *Problem) timed() bool {
@@ -34,22 +37,29 @@ func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady
 	if p.Past != nil || !p.timed() {
 		return nil
 	}
+	if s := p.settling.about(state); s != nil {
+		return s
+	}
 	k, err := p.Kit(1, compiled.Push, false)
 	if err != nil {
 		return nil
 	}
 	w, z, width := p.Worker(k), p.Size(), p.Plan.Width
-	s := &strays{make([]bool, width), make([]bool, z.N), make([]bool, z.D)}
+	s := &strays{params: make([]bool, width), states: make([]bool, z.N), discretes: make([]bool, z.D)}
 	w.Enter(state.D, state.M)
 	sizes, values := w.terms(t, state.Y), p.ActiveValues()
 	pd, yd, dd := make([]float64, width), make([]float64, z.N), make([]float64, z.D)
+	before := yd // states before the search matter only by what is conserved
+	if len(p.settling.plan.Laws) == 0 {
+		before = nil
+	}
 	for _, v := range []struct {
 		moves []float64
 		value func(i int) float64
 		found []bool
 	}{
 		{pd, func(i int) float64 { return values[i] }, s.params},
-		{yd, func(i int) float64 { return state.Y[i] }, s.states},
+		{before, func(i int) float64 { return state.Y[i] }, s.states},
 		{dd, func(i int) float64 { return state.D[i] }, s.discretes},
 	} {
 		for i := range v.moves {
@@ -60,14 +70,32 @@ func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady
 			v.moves[i] = 0
 		}
 	}
-	p.settling.mu.Lock()
-	defer p.settling.mu.Unlock()
-	for i := range p.settling.found {
-		if f := &p.settling.found[i]; f.state == state {
-			f.only = p.named(s.params)
+	s.only = p.named(s.params)
+	p.settling.know(state, s)
+	return s
+}
+
+// about returns the strays of a state; nil where they are not known.
+func (s *settling) about(state *steady.State) *strays {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.found {
+		if s.found[i].state == state {
+			return s.found[i].strays
 		}
 	}
-	return s
+	return nil
+}
+
+// know notes the strays of a state.
+func (s *settling) know(state *steady.State, found *strays) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.found {
+		if s.found[i].state == state {
+			s.found[i].strays = found
+		}
+	}
 }
 
 // named returns the names of active params of which some elements are found.
@@ -90,8 +118,8 @@ func (p *Problem) Strays() (rest, periodic []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.found {
-		if f := &s.found[i]; f.version == p.Point.Version {
-			rest = append(rest, f.only...)
+		if f := &s.found[i]; f.version == p.Point.Version && f.strays != nil {
+			rest = append(rest, f.strays.only...)
 		}
 	}
 	if o := s.orbit; o != nil && o.version == p.Point.Version {
