@@ -212,9 +212,9 @@ func (s *strays) pull(lanes int, yb, pb, before, db []float64) {
 	}
 	for k, x := range yb {
 		if l := k % lanes; x != 0 {
-			spoilLane(s.params, pb[l:], lanes)
-			spoilLane(s.states, before[l:], lanes)
-			spoilLane(s.discretes, db[l:], lanes)
+			spoilLane(s.params, pb, l, lanes)
+			spoilLane(s.states, before, l, lanes)
+			spoilLane(s.discretes, db, l, lanes)
 		}
 	}
 }
@@ -226,9 +226,9 @@ func (s *strays) pullPush(lanes int, yb []float64, pb, before, db solvers.Dual) 
 		return
 	}
 	for l := range lanes {
-		spoilLane(s.params, pb.D[l:], lanes)
-		spoilLane(s.states, before.D[l:], lanes)
-		spoilLane(s.discretes, db.D[l:], lanes)
+		spoilLane(s.params, pb.D, l, lanes)
+		spoilLane(s.states, before.D, l, lanes)
+		spoilLane(s.discretes, db.D, l, lanes)
 	}
 }
 
@@ -262,10 +262,10 @@ func (s *strays) moved(w *ComplexWorker, state *steady.State, before []float64, 
 }
 
 // spoilLane makes elements of a lane no numbers.
-func spoilLane(found []bool, x []float64, lanes int) {
+func spoilLane(found []bool, x []float64, lane, lanes int) {
 	for i, yes := range found {
 		if yes {
-			x[i*lanes] = math.NaN()
+			x[i*lanes+lane] = math.NaN()
 		}
 	}
 }
