@@ -21,7 +21,9 @@ func (m *Motion) Push(lanes int, pd, td, yd, dd []float64) {
 		clear(to)
 		for j := range m.Width {
 			for k, x := range pd[j*lanes : (j+1)*lanes] {
-				to[k] = math.FMA(m.Slopes[i*m.Width+j], x, to[k])
+				if x != 0 { // a slope may be none
+					to[k] = math.FMA(m.Slopes[i*m.Width+j], x, to[k])
+				}
 			}
 		}
 	}

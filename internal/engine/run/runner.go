@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -767,6 +768,14 @@ func (r *Runner) whyNoDerivative(v *result.Value, o objective) string {
 	}
 	if text := r.model.Explain.NoDerivativeAlong(r.search, &r.trajectory, &r.reader); text != "" {
 		return text
+	}
+	switch rest, periodic := r.problem.Strays(); {
+	case len(rest) > 0:
+		return "the state is at rest only at this value of " + strings.Join(rest, ", ") +
+			": moved a little, the rates change with time"
+	case len(periodic) > 0:
+		return "the state repeats only at this value of " + strings.Join(periodic, ", ") +
+			": moved a little, the rates have another period"
 	}
 	why := "the model is not differentiable at this point, or they are too large for numbers"
 	if r.settings.Linear == "gmres" {

@@ -414,6 +414,7 @@ type cycle struct {
 	orbit    *orbit.Orbit
 	state    *steady.State
 	by       map[string][]float64
+	only     []string  // params that it repeats at only one value of, once it was differentiated
 	bends    []float64 // second derivatives, once they were wanted
 	queues   []orbit.Queue
 	events   []int  // of the queues
@@ -746,6 +747,9 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	if err == nil {
 		o.orbit.Refuse(byParams, width)
 		err = o.refuse(byParams)
+	}
+	if err == nil {
+		err = o.stray(byParams)
 	}
 	if err == nil {
 		var past []float64

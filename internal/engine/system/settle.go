@@ -33,6 +33,7 @@ type settled struct {
 	t       float64
 	y, d    []float64
 	state   *steady.State
+	strays  *strays // nil until it was differentiated
 }
 
 // Past finds and differentiates steady states of a model that reads its past. A worker is one with tangents.
@@ -116,7 +117,7 @@ func (p *Problem) settle(at compiled.Moment, t float64, y, d []float64) (*steady
 	if len(s.found) == mostSettled {
 		s.found = slices.Delete(s.found, 0, 1)
 	}
-	s.found = append(s.found, settled{p.Point.Version, t, slices.Clone(y), slices.Clone(d), state})
+	s.found = append(s.found, settled{p.Point.Version, t, slices.Clone(y), slices.Clone(d), state, nil})
 	return state, nil
 }
 

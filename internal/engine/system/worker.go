@@ -5,6 +5,8 @@
 package system
 
 import (
+	"slices"
+
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/steps"
@@ -213,7 +215,9 @@ func (w *Worker) Finish() {
 }
 
 // Sound implements sens.Sounder.
-func (w *Worker) Sound() bool { return w.Book.Sound() }
+func (w *Worker) Sound() bool {
+	return w.Book.Sound() && !slices.ContainsFunc(w.later, func(x float64) bool { return x-x != 0 })
+}
 
 // AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
 // state.

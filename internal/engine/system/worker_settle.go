@@ -56,6 +56,7 @@ func motionAt(w *Worker, f solvers.Firing, t float64, ym, dm []float64, way stri
 // atRest is what a worker differentiates steady states with.
 type atRest struct {
 	of     *steady.State
+	strays *strays // of that state
 	linear *steady.Linear
 	flow   *steady.Flow // in place of linear for first derivatives, if the problem asks for it
 	y, d   []float64    // after the assignments
@@ -92,7 +93,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 				panic("system: the steady state is stable: " + err.Error())
 			}
 		}
-		r.of = state
+		r.of, r.strays = state, w.problem.strays(w.Moment(f.Event), state, r.linear, t)
 	}
 	copy(r.modes, w.In[tapec.Primal][vec.M])
 	w.Enter(state.D, state.M)
@@ -116,12 +117,14 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 		w.Push(t, r.of.Y, r.time, r.moves, r.rates)
 	}
 	rates := r.rates[:len(yd)]
+	before := slices.Clone(yd)
 	if r.flow == nil {
 		r.linear.Push(rates, yd, w.Width)
 	} else if w.flows(r, r.flow.Push(rates, yd, w.Width)) != nil {
 		spoil(rates)
 	}
 	copy(yd, rates)
+	r.strays.push(w.Width, w.dot.p, before, dd, yd)
 	w.Enter(dm, r.modes)
 }
 
@@ -149,6 +152,7 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []fl
 		w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
 	}
 	w.Leave(r.db)
+	r.strays.pull(w.Width, yb, w.later, r.yb, r.db)
 	w.Enter(dm, r.modes)
 	return r.yb, r.db
 }
@@ -192,13 +196,16 @@ func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db, tb so
 	w.PullPush(still, y, rates, turned, time) // with rates that do not move: -Ṁᵀμ, since their sign is turned
 	moved := solvers.NewDual(z.N+z.Q, l)
 	for i := range yb.D {
-		moved.D[i] = yb.D[i] + turned.D[i]
+		if moved.D[i] = yb.D[i] + turned.D[i]; y.D[i] != y.D[i] {
+			moved.D[i] = math.NaN()
+		}
 	}
 	r.linear.Pull(moved.D[:z.N*l], before.D, l)
 	w.PullPush(still, y, moved, turned, time)
 	out := solvers.NewDual(z.D, l)
 	out.Copy(db)
 	w.Leave(out)
+	r.strays.pullPush(l, yb.X, w.p, before, out)
 	w.Enter(dm.X, r.modes)
 	w.EnterPush(dm.D)
 	return before, out
@@ -285,6 +292,9 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 			break
 		}
 		before = change
+	}
+	if p.strays(w.model.Moment(f.Event), state, linear, real(t)).moved(w, state, im, d) {
+		z[0] = complex(real(z[0]), math.NaN())
 	}
 	copy(y, z)
 	copy(w.vec[vec.D], savedD)
