@@ -20,13 +20,14 @@ func (p *Problem) Repeats() error {
 	s.mu.Lock()
 	o, known := s.orbit, s.repeats
 	s.mu.Unlock()
-	if known || o == nil || o.version != p.Point.Version || !p.timed() {
+	if known || o == nil || o.version != p.Point.Version || !p.readsTime() {
 		return nil
 	}
 	n, width := o.from.Len(), p.Plan.Width
 	lanes := min(n+width, 8)
 	_, kept := o.by[byTangent]
 	moves := p.slopes(o, byTangent, lanes)
+	_, stray := p.Strays() // by these it has no derivative, which is told of
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !kept { // others make them with lanes of their own
@@ -47,7 +48,7 @@ func (p *Problem) Repeats() error {
 	w.Times(o.from.D)
 	whole := w.timeSlope(w.flights.Period)
 	for j := range width {
-		if whole[j] != 0 { // the later period begins at another time
+		if whole[j] != 0 || slices.Contains(stray, p.columnName(j)) { // the former: it begins at another time
 			continue
 		}
 		for i := range o.from.Y {
@@ -76,8 +77,8 @@ func (p *Problem) Repeats() error {
 	return nil
 }
 
-// timed reports whether anything reads time.
-func (p *Problem) timed() bool {
+// readsTime reports whether anything reads time.
+func (p *Problem) readsTime() bool {
 	reads := func(in tape.Input) bool { return tapec.MustName(in.Name).Role == tapec.Time }
 	for _, t := range p.Model.Compiled.Tapes() {
 		if t != nil && slices.ContainsFunc(t.Inputs, reads) {
