@@ -101,8 +101,7 @@ objective J = final(x) + final(y)
 		}
 		var ties []diag.Diagnostic
 		for _, w := range s.Warnings {
-			if (w.Code == odes.CodeTie || w.Code == odes.CodeKink) &&
-				!strings.Contains(w.Message, "by runs on both sides") {
+			if w.Code == odes.CodeTie || w.Code == odes.CodeKink {
 				ties = append(ties, w)
 			}
 		}
