@@ -12,6 +12,20 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
+// exchanged is a model of which two rates may change places.
+const exchanged = `
+time t from 0 to 9
+param a = 2.386 in [0, 20], k = 0.6216 in [0.01, 5], b = 1.031 in [0.01, 5]
+state x = 1
+x' = a*exp(-b*t) - k*x
+data D {
+  time = [0.5888, 0.7639, 2.434, 2.8755, 6.7544, 7.9511]
+  y = [1.79688, 1.78024, 1.0225, 1.093, 0.306083, 0.140528]
+}
+observe o = x ~ normal(0.1) from D.y
+fit { starts = 10  over = [a, k, b]  log = [k] }
+`
+
 // TestProfileEnds has profiles that are not straight ways: along those of the first model, the others must move for the
 // objective to have a value, as a median becomes negative otherwise; in the second, what is absorbed faster and what is
 // eliminated faster may change places, and both explain the data. At each end the objective, with the estimate held and
@@ -26,18 +40,7 @@ x' = -k*x
 data D { time = [0.5, 1, 2, 3]  y = [4.7, 3.6, 2.3, 1.2] }
 observe o = a*x + b ~ lognormal(0.1) from D.y
 `: {"k", "b"},
-		`
-time t from 0 to 9
-param a = 2.386 in [0, 20], k = 0.6216 in [0.01, 5], b = 1.031 in [0.01, 5]
-state x = 1
-x' = a*exp(-b*t) - k*x
-data D {
-  time = [0.5888, 0.7639, 2.434, 2.8755, 6.7544, 7.9511]
-  y = [1.79688, 1.78024, 1.0225, 1.093, 0.306083, 0.140528]
-}
-observe o = x ~ normal(0.1) from D.y
-fit { starts = 10  over = [a, k, b]  log = [k] }
-`: {"a"}, // the interval of k reaches to its bound: see TestTwins
+		exchanged: {"a"}, // the interval of k reaches to its bound: see TestTwins
 	} {
 		m := parse(t, text+"objective L = nll()\nsolver { rtol = 1e-9  atol = 1e-12 }\n")
 		r := run(t, m, fit.Options{})
@@ -102,19 +105,7 @@ data D { time = [0.5, 1, 2, 4, 6, 8, 12, 16, 24]  y = [2.1, 3.2, 3.75, 3.2, 2.4,
 observe o = x/V ~ lognormal(0.05) from D.y
 fit { starts = 20 }
 `, nil, map[string][2]float64{"ka": {0.14186, 1.3019}, "ke": {0.14186, 1.3019}}},
-		{"bound", `
-time t from 0 to 9
-param a = 2.386 in [0, 20], k = 0.6216 in [0.01, 5], b = 1.031 in [0.01, 5]
-state x = 1
-x' = a*exp(-b*t) - k*x
-data D {
-  time = [0.5888, 0.7639, 2.434, 2.8755, 6.7544, 7.9511]
-  y = [1.79688, 1.78024, 1.0225, 1.093, 0.306083, 0.140528]
-}
-observe o = x ~ normal(0.1) from D.y
-fit { starts = 10  over = [a, k, b]  log = [k] }
-solver { rtol = 1e-9  atol = 1e-12 }
-`, nil, map[string][2]float64{"k": {0.2418, 5}}},
+		{"bound", exchanged + "solver { rtol = 1e-9  atol = 1e-12 }\n", nil, map[string][2]float64{"k": {0.2418, 5}}},
 		{"valley", `
 time t from 0 to 4
 param a = 1 in [0.1, 10], b = 2 in [0.1, 10]
