@@ -19,15 +19,14 @@ func (p *Problem) Repeats() error {
 	s := &p.settling
 	s.mu.Lock()
 	o, known := s.orbit, s.repeats
+	kept := o != nil && o.by[byTangent] != nil
 	s.mu.Unlock()
 	if known || o == nil || o.version != p.Point.Version || !p.readsTime() {
 		return nil
 	}
 	n, width := o.from.Len(), p.Plan.Width
 	lanes := min(n+width, 8)
-	_, kept := o.by[byTangent]
-	moves := p.slopes(o, byTangent, lanes)
-	_, stray := p.Strays() // by these it has no derivative, which is told of
+	moves := p.slopes(o, byTangent, lanes) // NaN by params by which it has no derivative
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !kept { // others make them with lanes of their own
@@ -48,7 +47,7 @@ func (p *Problem) Repeats() error {
 	w.Times(o.from.D)
 	whole := w.timeSlope(w.flights.Period)
 	for j := range width {
-		if whole[j] != 0 || slices.Contains(stray, p.columnName(j)) { // the former: it begins at another time
+		if whole[j] != 0 { // the later period begins at another time
 			continue
 		}
 		for i := range o.from.Y {
@@ -61,11 +60,8 @@ func (p *Problem) Repeats() error {
 			}
 			limit := float64(p.Steady.RTol*(math.Abs(o.from.Y[i])+o.sizes[i])) +
 				math.Max(p.Steady.ATol[min(i, len(p.Steady.ATol)-1)], 0)
-			by := math.Abs(at[j])
-			if by == 0 {
-				by = 1
-			}
-			if off := math.Abs(is - was); off > float64(apart*p.Steady.RTol*size) && float64(off*by) > grown*limit {
+			off := math.Abs(is - was)
+			if off > float64(apart*p.Steady.RTol*size) && float64(off*unit(at[j])) > grown*limit {
 				return orbit.Unrepeated("the state that was found does not repeat in the next period of %s for other "+
 					"values of params: a derivative of %s is %s there, and was %s; what depends on time must repeat "+
 					"with the period, as by mod(t, %[1]s)", diag.Number(w.Times(o.from.D)[w.flights.Period]),

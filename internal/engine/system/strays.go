@@ -98,17 +98,6 @@ func (s *settling) know(state *steady.State, found *strays) {
 	}
 }
 
-// columnName returns the name of the active param that column j is of.
-func (p *Problem) columnName(j int) string {
-	at := 0
-	for _, name := range p.Active {
-		if at += p.Column(name).Len; j < at {
-			return name
-		}
-	}
-	return ""
-}
-
 // named returns the names of active params of which some elements are found.
 func (p *Problem) named(found []bool) (names []string) {
 	at := 0
