@@ -385,7 +385,9 @@ func (b *browser) judge(script, what string) {
 	value[chromedp.Void](b, script+"\n;0")
 	for _, wide := range []int64{1400, 360} {
 		do(b, chromedp.EmulateViewport(wide, 800))
-		list := do(b, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"] }).then(r =>
+		// The page hears of its new size within the next frame, and axe must look after that.
+		list := do(b, chromedp.Evaluate[[]string](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))
+			.then(() => axe.run(document, { resultTypes: ["violations"] })).then(r =>
 			r.violations.filter(v => v.impact != "minor")
 			.flatMap(v => v.nodes.map(n => v.impact + " " + v.id + ": " + n.html.slice(0, 120))))`,
 			chromedp.EvalAwaitPromise))

@@ -41,12 +41,11 @@
       })
     })
   }
-  // What scrolls by itself can be reached by keyboard.
-  const reach = () => {
-    for (const e of document.querySelectorAll("figure, .wide, pre")) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
-  }
-  reach()
-  addEventListener("resize", reach)
+  // What scrolls by itself can be reached by keyboard, also after the window, or an opened part, has given it another size.
+  const sized = new ResizeObserver(list => {
+    for (const { target: e } of list) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
+  })
+  for (const e of document.querySelectorAll("figure, .wide, pre")) sized.observe(e)
   const links = document.querySelector(".links") ?? document.querySelector("h1")
     .insertAdjacentElement("afterend", Object.assign(document.createElement("p"), { className: "links" }))
   const button = document.createElement("button")
