@@ -42,7 +42,15 @@ func models() ([]string, error) {
 	return small, nil
 }
 
-func exampleName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".ode") }
+// exampleName returns the name of an example's file, behind its folder's where another folder has a file of that name.
+func exampleName(path string) string {
+	folder, file := filepath.Split(path)
+	name := strings.TrimSuffix(file, ".ode")
+	if same, err := filepath.Glob(filepath.Join("examples", "*", file)); err == nil && len(same) > 1 {
+		return filepath.Base(folder) + "/" + name
+	}
+	return name
+}
 
 // writePrices measures what each default costs on each example, and writes the table of docs/methods-steps.md: least
 // times of whole gradients by one Runner, which take turns. Examples that do not run without the defaults, or
