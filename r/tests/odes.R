@@ -102,15 +102,15 @@ data D {
 }
 observe o = x ~ normal(0.5) from D.y
 ")
-p <- odes_sample(g, draws = 500, chains = 2, seed = 4, predictive = TRUE)
+p <- odes_sample(g, draws = 2000, chains = 2, seed = 4, predictive = TRUE)
 print(p)
-stopifnot(p$status == "ok", nrow(p$draws) == 1000, identical(p$draws$mu, odes_sample(g, draws = 500, chains = 2,
-  seed = 4)$draws$mu), identical(p$draws$.iteration[501:502], 1:2), all(p$statistics$divergent__ == 0))
+stopifnot(p$status == "ok", nrow(p$draws) == 4000, identical(p$draws$mu, odes_sample(g, draws = 2000, chains = 2,
+  seed = 4)$draws$mu), identical(p$draws$.iteration[2001:2002], 1:2), all(p$statistics$divergent__ == 0))
 precision <- 3 / 0.25 + 1 / 4
 stopifnot(abs(p$params["mu", "mean"] - (sum(2.1, 2.9, 3.3) / 0.25 + 1 / 4) / precision) < 5 * p$params["mu", "MCSE"])
 near(p$params["mu", "sd"], sqrt(1 / precision), 0.1)
 stopifnot(abs(mean(p$prior$mu) - 1) < 0.3, abs(stats::sd(p$prior$mu) - 2) < 0.3)
-stopifnot(dim(p$log_likelihood) == c(1000, 3), nrow(p$predictions) == 3)
+stopifnot(dim(p$log_likelihood) == c(4000, 3), nrow(p$predictions) == 3)
 
 # An ensemble.
 members <- odes_ensemble(f, rows = data.frame(k = c(0.5, 1), x0 = c(2, 3)), of = "E", wrt = "k")
