@@ -128,7 +128,6 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		return o, nil
 	}
 	s.GradeBy(g, o)
-	s.DoubtLeaps()
 	if s.Decided != nil {
 		s.DoubtTimes(mine.of(0))
 	}

@@ -242,20 +242,6 @@ func (s *Result) use(d *Decision, c int) int {
 	return d.used[c]
 }
 
-// DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
-// runs on both sides have decided.
-func (s *Result) DoubtLeaps() {
-	for at, differ := range s.Uncertain {
-		noise := float64(1e-5 * math.Abs(s.Gradient[at]))
-		if s.Errors != nil {
-			noise += 10 * s.Errors[at]
-		}
-		if differ > noise && s.Trusts != nil && !s.compared(at%s.Columns) {
-			s.Trusts[at] = max(s.Trusts[at], result.Loose)
-		}
-	}
-}
-
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {

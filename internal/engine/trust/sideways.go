@@ -27,7 +27,7 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 		return false
 	}
 	moves := func(k int) bool {
-		return slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Columns[k] }) &&
+		return slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Fold.Moves.Has(k) }) &&
 			open(k, func(int, int) bool { return true })
 	}
 	for k := range s.Columns {
