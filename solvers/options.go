@@ -200,7 +200,9 @@ type Meeting struct {
 	Many   *Junction // of conditions, instead of two causes; nil for none
 	Gap    float64   // how long after the first the second one came, or would have; 0 for at one time
 	Told   bool      // by a warning of its own
-	T      float64
+	// Rounded tells that rounding has decided whether the second one, a condition, holds.
+	Rounded bool
+	T       float64
 }
 
 // Warning tells of the meeting.

@@ -29,6 +29,7 @@ type member struct {
 	depth    int  // 0 for what time or the flow made happen, and one more than what set it off otherwise
 	party    int  // to a meeting, where those are looked for
 	told     bool // a warning of its own tells what it meets
+	rounded  bool // rounding has decided whether it comes
 }
 
 // group is the part of a Solver that knows what happens at one time, and in which order.
@@ -146,6 +147,8 @@ func (s *Solver) meet(pending bool) error {
 	if pending && len(s.guards) > 0 {
 		s.clock.brings(t, tol)
 		s.gather(t, y, tol)
+	} else if !pending && warns {
+		s.meets.atStart()
 	}
 	s.rank(0, t, y)
 	s.order(0)

@@ -54,8 +54,9 @@ type past struct {
 
 // nearBy is a guard whose threshold lies near the end of a step, and how long before or after it: 0 for at that time.
 type nearBy struct {
-	guard int
-	gap   float64
+	guard   int
+	gap     float64
+	rounded bool // steps bring it to where it is, and round
 }
 
 // forget forgets another run.
@@ -242,11 +243,11 @@ func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
 	m.Causes[0].Nth, m.Causes[1].Nth = 0, 0
 	for i := range *list {
 		if x := &(*list)[i]; x.Many == nil && x.Causes == m.Causes {
-			x.Gap = max(x.Gap, gap)
+			x.Gap, x.Rounded = max(x.Gap, gap), x.Rounded || b.rounded
 			return
 		}
 	}
-	m.Names, m.Told = [2]string{s.partyName(a), s.partyName(b)}, b.told
+	m.Names, m.Told, m.Rounded = [2]string{s.partyName(a), s.partyName(b)}, b.told, b.rounded
 	s.add(list, m)
 }
 
@@ -298,16 +299,6 @@ func (s *meetings) ofGuard(i int) member {
 func (s *meetings) nearly(t float64, y, f []float64) {
 	s.rising, s.lapsing = s.rising[:0], s.lapsing[:0]
 	soon := s.closeTo()
-	gap := func(i int) float64 {
-		x := float64(soon * math.Abs(s.rho[i]) / math.Abs(s.mid.Rho[i]-s.rho[i]))
-		switch {
-		case !(x <= soon):
-			return soon
-		case x <= float64(closeBy*s.span):
-			return 0
-		}
-		return x
-	}
 	s.guardsAlong(t, soon, f, y, s.mid.Rho, s.mid.Truth)
 	for i := range s.guards {
 		g, a := &s.guards[i], &s.arms[i]
@@ -316,16 +307,49 @@ func (s *meetings) nearly(t float64, y, f []float64) {
 		}
 		come := s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i])
 		if !come && s.fires(i, a, s.mid.Rho[i], s.mid.Truth[i]) && s.passes(i, s.mid.Truth[i]) {
-			s.rising = append(s.rising, nearBy{i, gap(i)})
+			s.rising = append(s.rising, nearBy{guard: i, gap: s.gap(i, soon)})
 		}
-		if g.Event >= 0 && !g.Crossing && !s.mid.Truth[i] {
-			s.lapsing = append(s.lapsing, nearBy{i, gap(i)})
+	}
+	s.lapses(t, y, f)
+}
+
+// lapses notes the conditions that cease to hold at about (t, y), with the field f there. s.mid has the guards soon
+// behind.
+func (s *meetings) lapses(t float64, y, f []float64) {
+	soon := s.closeTo()
+	for i := range s.guards {
+		if g := &s.guards[i]; g.Event >= 0 && !g.Watch && !g.Crossing && !s.dead[i] && !s.mid.Truth[i] {
+			rounded := t > s.sched.times[solvers.InstantStart] && !(g.Clock && s.rho[i] == 0)
+			s.lapsing = append(s.lapsing, nearBy{i, s.gap(i, soon), rounded})
 		}
 	}
 	if len(s.lapsing) > 0 {
 		s.guardsAlong(t, -soon, f, y, s.mid.Rho, s.mid.Truth)
 		s.lapsing = slices.DeleteFunc(s.lapsing, func(x nearBy) bool { return !s.mid.Truth[x.guard] })
 	}
+}
+
+// atStart notes the conditions that cease to hold where the run begins, if anything happens there.
+func (s *meetings) atStart() {
+	if len(s.wave) == 0 || len(s.guards) == 0 {
+		return
+	}
+	f := s.rates(s.y, s.d, s.m)
+	s.sys.Enter(s.d, s.m)
+	s.guardsAlong(s.t, s.closeTo(), f, s.y, s.mid.Rho, s.mid.Truth)
+	s.lapses(s.t, s.y, f)
+}
+
+// gap returns how long before or after it the threshold of guard i lies, where s.mid has the guards soon behind.
+func (s *meetings) gap(i int, soon float64) float64 {
+	x := float64(soon * math.Abs(s.rho[i]) / math.Abs(s.mid.Rho[i]-s.rho[i]))
+	switch {
+	case !(x <= soon):
+		return soon
+	case x <= float64(closeBy*s.span):
+		return 0
+	}
+	return x
 }
 
 // besideGroup notes what the events of the group may change places with.
@@ -364,8 +388,9 @@ func (s *meetings) interferes(at *past) {
 	s.guardsAlong(s.t, 4*s.closeTo(), f, s.y, s.rhoP, s.truthP)
 	first := func(x nearBy) { // of what came that it can come apart from
 		b := s.ofGuard(x.guard)
+		b.rounded = x.rounded
 		for k := range s.came {
-			if a := &s.came[k]; s.apart(at, a, &b) {
+			if a := &s.came[k]; x.rounded || s.apart(at, a, &b) {
 				s.note(&s.stats.Meetings, a, &b, x.gap, at.t)
 				return
 			}

@@ -155,11 +155,15 @@ func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []comp
 		if j := ties[i].Many; j != nil {
 			causes = w.causesAt(j)
 		}
-		f := Fold{Moves: sets.New(columns), Into: IntoAll()}
+		f := Fold{Moves: sets.New(columns), Into: IntoAll(), Rounded: ties[i].Rounded}
 		for k, moves := range w.movers(&ties[i], causes, fired, variables, columns) {
-			if moves {
+			if moves || f.Rounded {
 				f.Moves.Add(k)
 			}
+		}
+		if f.Rounded {
+			f.Into = Into{}
+			f.Into.condition(w.model, causes[1].guard)
 		}
 		if f.Moved() {
 			list = append(list, f)

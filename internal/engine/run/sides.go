@@ -314,7 +314,7 @@ func followable(stats *solvers.Stats, near float64) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(stats.Meetings, func(m solvers.Meeting) bool { return m.Gap > near })
+	return !slices.ContainsFunc(stats.Meetings, func(m solvers.Meeting) bool { return m.Rounded || m.Gap > near })
 }
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
