@@ -292,7 +292,7 @@ func (s *Result) DoubtTimes(times []float64, within float64) {
 
 // Undo forgets what Decide took.
 func (s *Result) Undo() {
-	s.Decided, s.OneSided, s.timesKnown, s.decision = nil, result.OneSided{}, nil, nil
+	s.Decided, s.OneSided, s.timesKnown, s.decision, s.aside = nil, result.OneSided{}, nil, nil, nil
 	for i := range s.Events {
 		s.Events[i].OneSided = nil
 	}
@@ -313,18 +313,12 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		var sides, leaps []string
 		for _, b := range s.OneSided.Sides {
 			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
-				what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(&s.Sensitivities, b.Column)
-				if b.Column == result.Along {
-					what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
-				}
-				sides = append(sides,
-					what+" is "+diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
+				sides = append(sides, sidesInWords(&s.Sensitivities, &b))
 			}
 		}
 		for _, x := range s.OneSided.Leaps {
 			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
-				leaps = append(leaps, s.Values[x.Value].Name+" is "+diag.Number(x.Left)+" on the left of "+
-					ColumnName(&s.Sensitivities, x.Column)+", "+diag.Number(x.Right)+" on its right")
+				leaps = append(leaps, leapInWords(&s.Sensitivities, &x))
 			}
 		}
 		if len(sides) > 0 {
@@ -340,6 +334,44 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
+	var sides, leaps []string
+	for i := range s.OneSided.Sides {
+		if b := &s.OneSided.Sides[i]; len(b.Coincidences) == 0 {
+			sides = append(sides, sidesInWords(&s.Sensitivities, b))
+		}
+	}
+	for i := range s.OneSided.Leaps {
+		if leap := &s.OneSided.Leaps[i]; len(leap.Coincidences) == 0 {
+			leaps = append(leaps, leapInWords(&s.Sensitivities, leap))
+		}
+	}
+	if len(sides) > 0 {
+		s.Note(x, explain.CodeTie, diag.Note, "by runs on both sides, %s", first(sides, "derivative"))
+	}
+	if len(leaps) > 0 {
+		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both "+
+			"sides: %s", first(leaps, "value"))
+	}
+}
+
+// sidesInWords says what a derivative is on both sides.
+func sidesInWords(s *result.Sensitivities, b *result.BothSides) string {
+	what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(s, b.Column)
+	if b.Column == result.Along {
+		what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
+	}
+	return what + " is " + diag.Number(b.Left) + " from the left, " + diag.Number(b.Right) + " from the right"
+}
+
+// leapInWords says what a value is on both sides of what it leaps by.
+func leapInWords(s *result.Sensitivities, x *result.Leap) string {
+	v := &s.Values[x.Value]
+	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
+		diag.Number(x.Right) + " on its right"
+	if x.Left != v.Value && x.Right != v.Value {
+		text += ", " + diag.Number(v.Value) + " at it"
+	}
+	return text
 }
 
 // together says that causes come at one time; a single one comes at a limit of its own, such as its last time.

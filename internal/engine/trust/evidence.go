@@ -45,6 +45,7 @@ type Evidence struct {
 
 	decision   *Decision // what Decide was told last
 	parted     []bool    // columns by which Unlike is too much; nil for none
+	aside      []bool    // columns of which runs on both sides tell two derivatives; nil for none
 	timesKnown [][]bool  // [events][columns] whether derivatives of their times are known on both sides; nil for none
 }
 

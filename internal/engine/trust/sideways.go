@@ -52,10 +52,10 @@ func (s *Result) Beside() {
 	s.Leapt, s.Ends = map[int][]bool{}, map[int][2]End{}
 }
 
-// End is what values on one side of a variable continue to at the variable itself.
+// End is what a value and its derivative on one side of a variable continue to at the variable itself.
 type End struct {
-	Value float64
-	Error float64 // NaN where the value is not known
+	Value, Slope float64
+	Error, Off   float64 // of these; NaN where they are not known
 }
 
 // End returns what value i continues to from runs on one side of a column. x.Near is away by a step, x.Far by two: a
@@ -69,7 +69,9 @@ func (x *Sideways) End(i, at int, by float64) End {
 	if math.Abs(cubic) <= off {
 		cubic = 0
 	}
-	return End{cubic, off}
+	near, far := x.Near.Gradient[at], x.Far.Gradient[at]
+	bend := float64(0.01*math.Abs(near-far)) + float64(x.Noise*max(math.Abs(near), math.Abs(far))) // a root's is large
+	return End{cubic, 2*near - far, off, bend}
 }
 
 // Alone notes which values are those at column k on the side that runs were on, away by step.
@@ -78,7 +80,7 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 		at := i*s.Columns + k
 		e, ok := s.Ends[at]
 		if !ok {
-			e = [2]End{{Error: math.NaN()}, {Error: math.NaN()}}
+			e = [2]End{{Error: math.NaN(), Off: math.NaN()}, {Error: math.NaN(), Off: math.NaN()}}
 		}
 		side := 0
 		if step > 0 {
@@ -89,24 +91,84 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 	}
 }
 
-// LeapStates adds the values on both sides of columns along which states leap at coincidences, as runs on both sides
-// have them: those that are known to be others. The rest stays as these runs grade it.
-func (s *Result) LeapStates(d *Decision) {
+// TakeBeside takes from runs on both sides of columns which values leap, and which derivatives are others on the other
+// side, as far as these runs know: values come to others, or to one that the run itself does not have, as where bodies
+// come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
+// sides say that the run itself has; nil for nothing. sizes are those of the variables.
+func (s *Result) TakeBeside(d *Decision, sizes []float64) {
+	if len(s.Ends) == 0 {
+		return
+	}
+	by, most := make([]float64, s.Columns), make([]float64, len(s.Values)) // what moves a value most
+	for n, v := range s.Variables {
+		for k := range v.Size() {
+			by[v.Offset+k] = sizes[n]
+		}
+	}
+	for at, x := range s.Gradient {
+		i := at / s.Columns
+		if moved := float64(by[at%s.Columns] * math.Abs(x)); moved <= math.MaxFloat64 {
+			most[i] = max(most[i], moved, math.Abs(s.Values[i].Value))
+		}
+	}
 	for at := range s.Gradient {
 		i, k := at/s.Columns, at%s.Columns
-		e, ok := s.Ends[at]
-		off := math.Abs(e[0].Value - e[1].Value)
-		if !d.Leaps[k] || !ok || !(off > 100*(e[0].Error+e[1].Error)) ||
-			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k }) {
-			continue
-		}
-		for side := range e { // the order of the run is that of one side
-			if y := s.Values[i].Value; math.Abs(y-e[side].Value) <= e[side].Error {
-				e[side].Value = y
+		e, known := s.Ends[at]
+		switch y := s.Values[i]; {
+		case !known || s.decided(i, k):
+		case math.IsInf(s.Unlike[at], 1):
+			leap, leaps := leapOf(e, &y)
+			leap.Value, leap.Column = i, k
+			switch {
+			case leaps && d != nil && d.Leaps[k]:
+				s.leapsBy(d, k, leap)
+			case leaps:
+				s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 			}
+		case d == nil: // else what the sides do not tell is not known
+			s.takeSides(i, k, e, float64(1e-6*most[i])/by[k])
 		}
-		s.leapsBy(d, k, result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value})
 	}
+}
+
+// leapOf takes from what y comes to on both sides of a column whether it leaps there.
+func leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
+	least := float64(100 * (e[0].Error + e[1].Error))
+	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
+	leaps = math.Abs(e[0].Value-e[1].Value) > least || off > least+float64(100*y.Error)
+	for side := range e { // the order of the run is that of one side
+		if math.Abs(y.Value-e[side].Value) <= least {
+			e[side].Value = y.Value
+		}
+	}
+	return result.Leap{Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}, leaps
+}
+
+// takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two, which are
+// least apart at least.
+func (s *Result) takeSides(i, k int, e [2]End, least float64) {
+	at := i*s.Columns + k
+	x, l, r := s.Gradient[at], e[0].Slope, e[1].Slope
+	size, err := max(math.Abs(l), math.Abs(r)), max(e[0].Off, e[1].Off)
+	if s.Errors != nil {
+		err += s.Errors[at]
+	}
+	differ := math.Abs(l-r) > max(least, float64(0.01*size))
+	known := err <= float64(1e-4*size) && min(math.Abs(x-l), math.Abs(x-r)) <= 4*err
+	if !differ || !known || s.Kinked != nil && s.Kinked[at] || s.Rounded != nil && s.Rounded[at] {
+		return
+	}
+	if math.Abs(x-l) < math.Abs(x-r) { // the order of the run is that of one side
+		l = x
+	} else {
+		r = x
+	}
+	side := result.BothSides{Value: i, Column: k, Left: l, Right: r, Coincidences: []int{}}
+	s.OneSided.Sides, s.Unlike[at] = append(s.OneSided.Sides, side), 0
+	if s.aside == nil {
+		s.aside = make([]bool, s.Columns)
+	}
+	s.aside[k] = true
 }
 
 // Unsure has nothing known of the derivatives by column k.

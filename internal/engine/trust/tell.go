@@ -53,6 +53,9 @@ func (s *Result) tellMeetings(all bool) {
 		i, k := at/s.Columns, at%s.Columns
 		open[k] = open[k] || s.parted != nil && s.parted[k] || t > result.Sound && s.isSided(i, k)
 	}
+	for k := range s.aside {
+		open[k] = open[k] || s.aside[k]
+	}
 	for i := range s.Meetings {
 		x := &s.Meetings[i]
 		if x.Told {
@@ -118,7 +121,8 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		return
 	}
 	s.Warnings = x.Unmoved(s.Warnings, o != nil)
-	if s.Cleared && s.Hessian == nil && s.Products == nil { // derivatives exist, whatever the run warned of
+	second := s.Hessian != nil || s.Products != nil
+	if s.Cleared && s.aside == nil && !second { // derivatives exist, whatever the run warned of
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
 			return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
 		})

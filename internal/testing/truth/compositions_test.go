@@ -185,6 +185,12 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 				if right {
 					c.needless++
 				}
+				there := wide[0][i]-wide[0][i]+wide[1][i]-wide[1][i] == 0 // there are values on both sides
+				if right && there && slices.ContainsFunc(s.OneSided.Leaps, func(x odes.Leap) bool {
+					return x.Value == i && x.Column == v.Offset
+				}) {
+					list = append(list, fmt.Sprintf("%s by %s is told to leap, and does not", s.Values[i].Name, v))
+				}
 			case !right:
 				open = append(open, i)
 			}
