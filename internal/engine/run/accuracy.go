@@ -119,7 +119,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 				return nil, err
 			}
 		}
-		s.TakeBeside(d, sizes)
+		s.TakeBeside(d)
 		s.TellSides(r.model.Explain, decided, d != nil && d.Clears)
 		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 	}

@@ -50,16 +50,10 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 	some := false
 	s.Decided, s.decision = make([]bool, len(s.Gradient)), d
 	d.used = map[int]int{}
-	most := make([]float64, len(s.Values)) // of what a move of a variable by its size does
-	for at, x := range s.Gradient {
-		if by := math.Abs(x) * d.Sizes[at%s.Columns]; by <= math.MaxFloat64 {
-			i := at / s.Columns
-			most[i] = max(most[i], by, math.Abs(s.Values[i].Value))
-		}
-	}
 	for i := range s.Values {
+		most := s.most(i, d.Sizes)
 		for k := range d.N {
-			known := s.decide(d, i, k, most[i], share)
+			known := s.decide(d, i, k, most, share)
 			if k < s.Columns {
 				s.Decided[i*s.Columns+k] = known
 				all, some = all && known, some || known

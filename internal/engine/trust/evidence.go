@@ -44,6 +44,8 @@ type Evidence struct {
 	Sideways []Sideways
 
 	decision   *Decision // what Decide was told last
+	by         []float64 // the sizes of columns, where runs on both sides were made,
+	promised   float64   // and the error that tolerances allow of any value
 	parted     []bool    // columns by which Unlike is too much; nil for none
 	aside      []bool    // columns of which runs on both sides tell two derivatives; nil for none
 	timesKnown [][]bool  // [events][columns] whether derivatives of their times are known on both sides; nil for none

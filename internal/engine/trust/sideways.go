@@ -46,8 +46,9 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 	return list, met
 }
 
-// Beside prepares s for Side.
-func (s *Result) Beside() {
+// Beside prepares s for Side. by are the sizes of columns, and promised is the error that tolerances allow of any value.
+func (s *Result) Beside(by []float64, promised float64) {
+	s.by, s.promised = by, promised
 	s.Unlike, s.Compared = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
 	s.Leapt, s.Ends = map[int][]bool{}, map[int][2]End{}
 }
@@ -94,23 +95,8 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 // TakeBeside takes from runs on both sides of columns which values leap, and which derivatives are others on the other
 // side, as far as these runs know: values come to others, or to one that the run itself does not have, as where bodies
 // come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
-// sides say that the run itself has; nil for nothing. sizes are those of the variables.
-func (s *Result) TakeBeside(d *Decision, sizes []float64) {
-	if len(s.Ends) == 0 {
-		return
-	}
-	by, most := make([]float64, s.Columns), make([]float64, len(s.Values)) // what moves a value most
-	for n, v := range s.Variables {
-		for k := range v.Size() {
-			by[v.Offset+k] = sizes[n]
-		}
-	}
-	for at, x := range s.Gradient {
-		i := at / s.Columns
-		if moved := float64(by[at%s.Columns] * math.Abs(x)); moved <= math.MaxFloat64 {
-			most[i] = max(most[i], moved, math.Abs(s.Values[i].Value))
-		}
-	}
+// sides say that the run itself has; nil for nothing.
+func (s *Result) TakeBeside(d *Decision) {
 	for at := range s.Gradient {
 		i, k := at/s.Columns, at%s.Columns
 		e, known := s.Ends[at]
@@ -126,7 +112,7 @@ func (s *Result) TakeBeside(d *Decision, sizes []float64) {
 				s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 			}
 		case d == nil: // else what the sides do not tell is not known
-			s.takeSides(i, k, e, float64(1e-6*most[i])/by[k])
+			s.takeSides(i, k, e, float64(1e-6*s.most(i, s.by))/s.by[k])
 		}
 	}
 }
@@ -178,10 +164,25 @@ func (s *Result) Unsure(k int) {
 	}
 }
 
+// most returns the most that a variable changes value i by where it changes by its size, or the value if that is more.
+// by are the sizes of columns.
+func (s *Result) most(i int, by []float64) float64 {
+	most := math.Abs(s.Values[i].Value)
+	for k, x := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
+		if moved := float64(by[k] * math.Abs(x)); moved <= math.MaxFloat64 {
+			most = max(most, moved)
+		}
+	}
+	return most
+}
+
+// partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
+const partOfRounding = 1e-13
+
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
-// them continue to. x.Near is away by steps, which are 0 for all other columns. Unless sizes is nil, it also notes what
-// that says of second derivatives. sizes are those of columns.
-func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []float64) {
+// them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
+// says of second derivatives.
+func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, second bool) {
 	row := make([]float64, s.Columns)
 	moved := 0
 	for _, by := range steps {
@@ -205,7 +206,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
-		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, apart))
+		least := float64(x.Noise*size) + min(float64(partOfRounding*s.most(i, s.by)), s.promised)
+		jumps := !(off <= noise+least || x.comes(off, apart))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -221,30 +223,24 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
-			if sizes != nil {
+			if second {
 				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
+				s.leap(i, k, fine.Gradient[from:to], row, jumps, s.by)
 			}
 		}
 	}
 }
 
 // Continues reports whether all derivatives by column k continue to what Side has compared them with, with room to
-// spare. sizes are those of columns.
-func (s *Result) Continues(k int, sizes []float64) bool {
-	for i, v := range s.Values {
-		most := math.Abs(v.Value)
-		row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
-		for l, x := range row {
-			if by := float64(sizes[l] * math.Abs(x)); by <= math.MaxFloat64 {
-				most = max(most, by)
-			}
-		}
-		off, at := float64(1e-4*math.Abs(row[k])), i*s.Columns+k
+// spare.
+func (s *Result) Continues(k int) bool {
+	for i := range s.Values {
+		at := i*s.Columns + k
+		off := float64(1e-4 * math.Abs(s.Gradient[at]))
 		if s.Errors != nil {
 			off = max(off, 10*s.Errors[at])
 		}
-		if x := s.Unlike[at]; !(x <= off || float64(x*sizes[k]) <= float64(1e-9*most)) {
+		if x := s.Unlike[at]; !(x <= off || float64(x*s.by[k]) <= float64(1e-9*s.most(i, s.by))) {
 			return false
 		}
 	}
