@@ -192,14 +192,16 @@ func (s *meetings) atLimits(at *past) {
 	}
 }
 
-// joinParty finds the party of m. What a jump made happen has no time of its own.
+// joinParty finds the party of m. What a jump made happen has no time of its own. What is silent stands for nothing else.
 func (s *meetings) joinParty(m *member, at *past) {
 	if m.caused {
 		return
 	}
 	for k := range s.parties {
 		if !s.apart(at, &s.parties[k], m) {
-			m.party = k
+			if m.party = k; s.silent(&s.parties[k]) {
+				s.parties[k] = *m
+			}
 			return
 		}
 	}

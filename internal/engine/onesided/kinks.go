@@ -327,7 +327,7 @@ func (k *Kinks) End(t float64) { k.end = t }
 // AtMark lists the kinks at which the model is at a mark of a run of length span: in what objectives read
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
-	return append(k.came(m, span), k.atMark(m, span)...)
+	return slices.Concat(k.came(m, span), k.stayed(m, span), k.atMark(m, span))
 }
 
 func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
@@ -447,6 +447,26 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 				found = append(found, kink)
 			}
 		}
+	}
+	return found
+}
+
+// stayed lists the kinks at which the rates are just before a mark, and a little earlier: a run may come to them where
+// nothing happens, as max(min(x, a), b) does for a = b as x passes a.
+func (k *Kinks) stayed(m *solvers.Mark, span float64) []Kink {
+	t := k.model.Compiled.Rates
+	if m.Kind == solvers.MarkStart || m.Inside || k.tapes[t] == nil {
+		return nil
+	}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+	if len(k.at(t, &at)) == 0 {
+		return nil
+	}
+	eps := float64(0x1p-20 * span)
+	at[vec.Y], at[vec.T] = k.along(&at, -eps), []float64{m.T - eps}
+	found := k.at(t, &at)
+	for i := range found {
+		found[i].rests = true
 	}
 	return found
 }

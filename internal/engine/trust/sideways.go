@@ -103,7 +103,7 @@ func (s *Result) TakeBeside(d *Decision) {
 		switch y := s.Values[i]; {
 		case !known || s.decided(i, k):
 		case math.IsInf(s.Unlike[at], 1):
-			leap, leaps := leapOf(e, &y)
+			leap, leaps := s.leapOf(e, &y)
 			leap.Value, leap.Column = i, k
 			switch {
 			case leaps && d != nil && d.Leaps[k]:
@@ -117,9 +117,9 @@ func (s *Result) TakeBeside(d *Decision) {
 	}
 }
 
-// leapOf takes from what y comes to on both sides of a column whether it leaps there.
-func leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
-	least := float64(100 * (e[0].Error + e[1].Error))
+// leapOf takes from what y comes to on both sides of a column whether it leaps there, by more than tolerances allow.
+func (s *Result) leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
+	least := float64(100*(e[0].Error+e[1].Error)) + s.promised
 	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
 	leaps = math.Abs(e[0].Value-e[1].Value) > least || off > least+float64(100*y.Error)
 	for side := range e { // the order of the run is that of one side
