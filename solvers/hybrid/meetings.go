@@ -171,7 +171,7 @@ func (s *meetings) atLimits(at *past) {
 		switch {
 		case m.kind == solvers.MarkRemode && s.opts.Bends && since <= s.eventTol(at.t, 0) && s.apart(at, m, start):
 			s.note(&s.stats.Bends, m, start, 0, at.t)
-		case m.kind != solvers.MarkFire || s.silent(m):
+		case m.kind != solvers.MarkFire:
 			continue
 		case since <= float64(closeBy*s.span) && s.span > 0 && s.sched.set[m.instant] == 0 && !in.Pending:
 			s.meet(m, start, since, at)
@@ -192,16 +192,14 @@ func (s *meetings) atLimits(at *past) {
 	}
 }
 
-// joinParty finds the party of m. What a jump made happen has no time of its own. What is silent stands for nothing else.
+// joinParty finds the party of m. What a jump made happen has no time of its own.
 func (s *meetings) joinParty(m *member, at *past) {
 	if m.caused {
 		return
 	}
 	for k := range s.parties {
 		if !s.apart(at, &s.parties[k], m) {
-			if m.party = k; s.silent(&s.parties[k]) {
-				s.parties[k] = *m
-			}
+			m.party = k
 			return
 		}
 	}
@@ -225,10 +223,9 @@ func (s *meetings) endLast(i, j int) (first, last *member) {
 func (s *meetings) noteParties(i, j int, at *past) {
 	reads := func(m *member) bool { return m.kind == solvers.MarkSite || m.kind == solvers.MarkFinal }
 	a, b := s.endLast(i, j)
-	if reads(a) && (reads(b) || s.silent(b)) || reads(b) && s.silent(a) {
-		return
+	if !(reads(a) && reads(b)) {
+		s.note(&s.stats.Meetings, a, b, 0, at.t)
 	}
-	s.note(&s.stats.Meetings, a, b, 0, at.t)
 }
 
 // meet notes that two causes meet, the second a gap behind the first, if they can come apart.
@@ -418,9 +415,6 @@ func (s *meetings) soonAfter(p *past) {
 		for i := range s.came {
 			s.behind(p, a, &s.came[i])
 		}
-		if s.silent(a) {
-			continue
-		}
 		for i := range s.sites {
 			s.behind(p, a, &s.sites[i])
 		}
@@ -479,7 +473,7 @@ func (s *meetings) justRead(at *past) {
 		site := &member{kind: solvers.MarkSite, instant: instant, guard: -1, at: s.lastRead}
 		for i := range s.came {
 			m := &s.came[i]
-			counts := m.kind == solvers.MarkFire && s.changed && !s.silent(m) || m.kind != solvers.MarkFire && !begins
+			counts := m.kind == solvers.MarkFire && s.changed || m.kind != solvers.MarkFire && !begins
 			if counts && s.soon(s.lastRead, s.t, site, m) {
 				s.meet(m, site, s.t-s.lastRead, at)
 			}
@@ -493,11 +487,6 @@ func (s *meetings) noteRead(t float64, instant int) {
 		s.lastRead, s.lastSite = t, s.lastSite[:0]
 	}
 	s.lastSite = append(s.lastSite, instant)
-}
-
-// silent reports whether nothing that is read at its time depends on whether m has happened.
-func (s *problem) silent(m *member) bool {
-	return m.kind == solvers.MarkFire && s.events[m.firing.Event].Silent
 }
 
 // alike reports whether x and y agree to rounding.
