@@ -46,7 +46,7 @@ type Options struct {
 	Observe ObserveKind `key:"solver.observe"`
 
 	EventRules
-	// Meetings asks for Stats.Meetings, and Bends for Stats.Bends besides.
+	// Meetings has no warnings for Stats.Meetings: whoever sets it tells of them. Bends asks for Stats.Bends.
 	Meetings, Bends bool
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64 `key:"solver.memory"`
@@ -111,15 +111,13 @@ type Stats struct {
 	Drifts int
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
-	// Ties are the pairs of causes of which warnings tell that derivatives are those of one order.
-	Ties []Meeting
-	// Meetings are pairs of causes that came at one time, and may come at others. In the other order, the result may be
-	// another one.
+	// Meetings are causes that came at one time, or nearly, and may come at others. In another order, the result or its
+	// derivatives may be others.
 	Meetings []Meeting
-	// Bends are such pairs with a kink, at which nothing changes. Second derivatives may be others where the two come
-	// one after the other.
+	// Bends are pairs with a kink, at which nothing changes. Second derivatives may be others where the two come one
+	// after the other.
 	Bends   []Meeting
-	Fired   []bool  // of each event whether it did; nil where nothing of these three is noted
+	Fired   []bool  // of each event whether it did; nil where nothing of these two is noted
 	T       float64 // where the run ended
 	Stopped bool    // an event ended it before tf
 	By      string  // that event
@@ -133,12 +131,11 @@ const (
 	// Grazing: the trajectory meets a guard nearly tangentially, so the event may come or go with a tiny change of
 	// parameters. Value is the slope of the guard relative to that of a head-on meeting.
 	Grazing WarningKind = iota
-	// Tie: two simultaneous events give different results in the other order. Other names the later one. Apart tells
-	// that their times can come apart, so that no priority helps.
+	// Tie: two simultaneous events, which nothing moves apart, give different results in the other order. Other names
+	// the later one.
 	Tie
-	// OneSided: two simultaneous events give the same result in either order, but the result changes at different
-	// rates when they move apart to either side, so derivatives are one-sided. The later one may be a change of mode.
-	// The earlier one may be one too, where the later one is an observation or the end.
+	// OneSided: two causes come at one time, or the second one Value behind the first, and can come apart. Derivatives
+	// by what moves them apart may be those of the order in which they came.
 	OneSided
 	// Edge: a condition stands on its threshold at the start. With a tiny change of parameters an event comes or
 	// goes, or the run begins in another mode.
@@ -173,8 +170,8 @@ const (
 	// Standing: the condition of an event, of all its elements, held from the start on and was never false, so it did
 	// not fire.
 	Standing
-	// Together: several of the conditions that guards are made of change at one time, and what they decide changes at
-	// different rates when they move apart to either side. Name and Other are two of them.
+	// Together: several of the conditions that guards are made of change at one time, and can come apart. Name and
+	// Other are two of them.
 	Together
 	// Ended: like Standing, but the condition became false, and never true again.
 	Ended
@@ -195,24 +192,26 @@ const (
 	Branch
 )
 
-// Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is
-// the start, or many conditions.
+// Meeting is what met at T: a pair of causes, of which the second one of an Edge is the start, or many conditions.
 type Meeting struct {
-	Causes  [2]Cause  // Nth is 0
-	Nth     [2]int    // what it was, in Stats.Meetings
-	Names   [2]string // of the causes, in Stats.Meetings
-	Many    *Junction // of conditions, instead of two causes; nil for none
-	Soon    bool      // one comes soon after the other, or has done so
+	Causes [2]Cause  // Nth is 0
+	Nth    [2]int    // what it was
+	Names  [2]string // of the causes, or of two conditions
+	Many   *Junction // of conditions, instead of two causes; nil for none
+	Gap    float64   // how long after the first the second one came, or would have; 0 for at one time
+	Told   bool      // by a warning of its own
+	// Rounded tells that rounding has decided whether the second one, a condition, holds.
+	Rounded bool
 	T       float64
-	Y, D, M []float64
 }
 
-// Modes returns the modes about the meeting: those before it and, if they are noted, those behind.
-func (m *Meeting) Modes() [][]float64 {
+// Warning tells of the meeting.
+func (m *Meeting) Warning() Warning {
+	kind := OneSided
 	if m.Many != nil {
-		return m.Many.M[:]
+		kind = Together
 	}
-	return [][]float64{m.M}
+	return Warning{Kind: kind, T: m.T, Name: m.Names[0], Other: m.Names[1], Value: m.Gap, Instant: -1}
 }
 
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of
@@ -231,7 +230,6 @@ type Warning struct {
 	T       float64
 	Name    string // of the event or mode; for Outside also "site" and the like
 	Other   string
-	Apart   bool
 	Instant int     // index into Instants for Outside and Past, otherwise -1
-	Value   float64 // of a Tie or OneSided: the time between the two
+	Value   float64 // of a OneSided: the time between the two
 }

@@ -113,10 +113,9 @@ type Cause struct {
 // can come apart, except two at fixed times.
 type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
-	// OneSided reports whether several conditions or levels of guards change at j, and the derivative from the left
-	// differs from that from the right. It names two of them, for messages. The caller must enter the segment anew
-	// afterwards.
-	OneSided(j *Junction) (which [2]string, some bool)
+	// ApartAt reports whether several conditions or levels of guards change at j, and can come apart. It names two of
+	// them, for messages. The caller must enter the segment anew afterwards.
+	ApartAt(j *Junction) (which [2]string, some bool)
 }
 
 // Junction is a point of a run at which several conditions may change at one time.
@@ -127,7 +126,7 @@ type Junction struct {
 	Start, End bool         // of the run
 	Bounds     int          // bounds of integrals that come there
 	Fired      []Cause      // of the events there
-	Span, Soon float64      // the length of the run, and the time within which conditions change at one time
+	Soon       float64      // the time within which conditions change at one time
 }
 
 // Clock is a System with conditions, levels or kinks that depend on time, parameters, discretes and modes only. They
@@ -209,8 +208,6 @@ type Event struct {
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
 	Silent         bool // the body changes nothing that is seen at once: only what is pending
-	// Read tells that the state is read where the event happens.
-	Read bool
 }
 
 // Never is the time of an instant that is not pending.

@@ -12,7 +12,7 @@ import (
 func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64, second bool, directions int,
 	move func(e *Evaluator[float64], direction int, part float64),
 ) bool {
-	list, ok := choices(e, jumps, near, nil)
+	list, ok := choices(e, jumps, near)
 	varied := func(c *choice) bool { return jumps[c.of] == v }
 	if !ok || tries(e, []*Evaluator[float64]{e}, jumps, list, varied, outputs, unlike) {
 		return true
@@ -54,55 +54,6 @@ func unlike(was, now [][]float64) bool {
 	return !slices.EqualFunc(was[0], now[0], func(a, b float64) bool { return a == b || a != a && b != b })
 }
 
-// Switches reports whether elements of an output of e that count are others with element i of it, which is a
-// comparison, than without, on whichever sides of their jumps other operations are that are near. Where that cannot be
-// told, they are.
-func Switches(e *Evaluator[float64], output string, i int, near float64, counts func(i int) bool) bool {
-	out, _ := e.tape.Output(output)
-	of, elem := e.tape.part(out, i)
-	in := e.tape.Instr(of)
-	if in == nil || in.Op != Less && in.Op != LessEq {
-		return true
-	}
-	var jumps []Value
-	for k := range e.tape.Instrs {
-		if v := Value(len(e.tape.Inputs) + k); e.tape.Instrs[k].Op.HasJump() {
-			jumps = append(jumps, v)
-		}
-	}
-	own := choice{slices.Index(jumps, of), elem, sidesOf(in.Op, 0)}
-	list, ok := choices(e, jumps, near, &own)
-	return !ok || tries(e, []*Evaluator[float64]{e}, jumps, list,
-		func(c *choice) bool { return c.of == own.of && c.elem == elem },
-		func(e *Evaluator[float64]) (some []float64) {
-			for j, x := range e.values[out] {
-				if counts(j) {
-					some = append(some, x)
-				}
-			}
-			return some
-		}, unlike)
-}
-
-// part returns the value, and its element, that element i of v is, where v is put together of several.
-func (t *Tape) part(v Value, i int) (Value, int) {
-	for in := t.Instr(v); in != nil; in = t.Instr(v) {
-		switch {
-		case in.Op == Reshape:
-			v = in.Args[0]
-		case in.Op == Concat && in.Attr.Axis == 0:
-			k := 0
-			for ; i >= t.Shape(in.Args[k]).Size(); k++ {
-				i -= t.Shape(in.Args[k]).Size()
-			}
-			v = in.Args[k]
-		default:
-			return v, i
-		}
-	}
-	return v, i
-}
-
 // choice is an element of an operation that jumps, and what it may be.
 type choice struct {
 	of    int // of the operations
@@ -110,28 +61,20 @@ type choice struct {
 	sides []float64
 }
 
-// choices lists those of operations that are at their jumps, and one more, which may be nil. It is false where there
-// are too many.
-func choices(e *Evaluator[float64], jumps []Value, near float64, own *choice) (list []choice, ok bool) {
+// choices lists those of operations that are at their jumps. It is false where there are too many.
+func choices(e *Evaluator[float64], jumps []Value, near float64) (list []choice, ok bool) {
 	const most = 81 // runs
 	runs := 1
-	add := func(c choice) bool {
-		list = append(list, c)
-		runs *= len(c.sides)
-		return runs > 0 && runs <= most
-	}
 	for n, j := range jumps {
 		for i, off := range Bends(e, j, near, nil) {
-			switch in := e.tape.Instr(j); {
-			case own != nil && own.of == n && own.elem == i:
-				ok = add(*own)
-			case off != 0:
+			if off != 0 {
 				continue
-			default:
-				x := e.values[in.Args[0]][broadcastIndex(in.Shape, e.tape.Shape(in.Args[0]), i)]
-				ok = add(choice{n, i, sidesOf(in.Op, x)})
 			}
-			if !ok {
+			in := e.tape.Instr(j)
+			x := e.values[in.Args[0]][broadcastIndex(in.Shape, e.tape.Shape(in.Args[0]), i)]
+			c := choice{n, i, sidesOf(in.Op, x)}
+			list = append(list, c)
+			if runs *= len(c.sides); runs == 0 || runs > most {
 				return nil, false
 			}
 		}

@@ -68,7 +68,7 @@ func (v *varied) Apart(_ float64, _, _ []float64, a, b solvers.Cause) bool {
 }
 
 // OneSided implements solvers.Separator.
-func (v *varied) OneSided(*solvers.Junction) (which [2]string, some bool) { return which, false }
+func (v *varied) ApartAt(*solvers.Junction) (which [2]string, some bool) { return which, false }
 
 func (v *varied) Clocks() int { return 1 }
 

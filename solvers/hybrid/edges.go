@@ -18,7 +18,6 @@ type edges struct {
 	*readings
 	*vicinity
 	sched *schedule
-	ties  *ties
 	meets *meetings
 
 	standing []int // guards that stood at their thresholds at the start, of which nobody was warned
@@ -30,17 +29,12 @@ type edge struct {
 	f      []float64 // [N+Q] the field
 	eps    float64   // a short time
 	rooted []bool    // [M] modes with a threshold here
-	sep    solvers.Separator
 }
-
-// start is the cause of the start of the run.
-func start() solvers.Cause { return solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)} }
 
 // look warns of guards that stand on their threshold. Behind the events of the start it asks anew of those that stood
 // there before: they may leave for the other side then.
 func (s *edges) look(behind bool) {
-	sep, ok := s.sys.(solvers.Separator)
-	if !ok || !(s.span > 0) || behind && len(s.standing) == 0 {
+	if _, ok := s.sys.(solvers.Separator); !ok || !(s.span > 0) || behind && len(s.standing) == 0 {
 		return
 	}
 	if !behind {
@@ -48,7 +42,7 @@ func (s *edges) look(behind bool) {
 	}
 	e := edge{
 		behind: behind, f: s.trial.K[:s.size.N+s.size.Q], // not in use yet
-		eps: float64(0x1p-20 * s.span), rooted: make([]bool, s.size.M), sep: sep,
+		eps: float64(0x1p-20 * s.span), rooted: make([]bool, s.size.M),
 	}
 	s.sys.Eval(s.t, s.y, e.f)
 	t, y := s.move(&e, 1)
@@ -94,32 +88,33 @@ func (s *edges) lookAt(e *edge, i int) {
 	}
 	switch {
 	case g.Kink:
-		s.bend(e, i)
+		s.bend(i)
 		return
 	case g.Event < 0:
 		if !s.matters(e, i, rests) {
-			s.bend(e, i)
+			s.bend(i)
 			return
 		}
 	case !g.Crossing && rate < 0 && !s.lingers(i, e.eps, e.f): // it leaves its threshold for the side where it waits
 		return
 	}
-	s.sys.Enter(s.d, s.m)
-	if s.leaves(e, i) {
-		s.ties.tied(solvers.Warning{Kind: solvers.Edge, T: s.t, Name: s.guardName(i)}, solvers.Cause{Guard: i}, start())
+	a, b := s.meets.ofGuard(i), s.meets.startOf()
+	if s.apart(s.here(), &a, &b) {
+		s.warn(solvers.Warning{Kind: solvers.Edge, T: s.t, Name: s.guardName(i), Instant: -1})
+		b.told = true
+		s.meets.note(&s.stats.Meetings, &a, &b, 0, s.t)
 		s.standing = slices.DeleteFunc(s.standing, func(k int) bool { return k == i })
 	}
 }
 
-// leaves reports whether guard i and the start can come apart.
-func (s *edges) leaves(e *edge, i int) bool {
-	return e.sep.Apart(s.t, s.y, s.d, solvers.Cause{Guard: i}, start())
-}
+// here is where the run begins.
+func (s *edges) here() *past { return &past{t: s.t, y: s.y, d: s.d, m: s.m} }
 
 // bend notes that rates have a kink where guard i stands.
-func (s *edges) bend(e *edge, i int) {
-	if s.opts.Bends && s.leaves(e, i) {
-		s.meets.noteBend([2]solvers.Cause{{Guard: i}, start()}, [2]string{s.guardName(i), solvers.Start}, s.t, s.y)
+func (s *edges) bend(i int) {
+	a, b := s.meets.ofGuard(i), s.meets.startOf()
+	if s.opts.Bends && s.apart(s.here(), &a, &b) {
+		s.meets.note(&s.stats.Bends, &a, &b, 0, s.t)
 	}
 }
 
@@ -159,7 +154,7 @@ func (s *edges) matters(e *edge, i int, rests bool) bool {
 		return false
 	}
 	unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
-	return s.guards[i].Seen || unlike() || rests && s.bends(modes) || s.allows(modes)
+	return s.guards[i].Seen || unlike() || s.allows(modes)
 }
 
 // readAtEdge warns of what is read at the start at times of its own, where guard i stands on its threshold and other
@@ -176,10 +171,9 @@ func (s *edges) readAtEdge(i int, m []float64) {
 		if !s.unlike(now, then, s.y) {
 			return
 		}
-		site, from := member{guard: -1, instant: k}, member{guard: -1, instant: int(solvers.InstantStart)}
-		if s.apart(s.ties.dg, &site, &from) {
-			w := solvers.Warning{Kind: solvers.OneSided, T: s.t, Name: s.guardName(i), Other: solvers.Observation}
-			s.ties.tied(w, solvers.Cause{Guard: i}, solvers.Cause{Guard: -1, Instant: k})
+		site := &member{kind: solvers.MarkSite, guard: -1, instant: k}
+		if a, b := s.meets.ofGuard(i), s.meets.startOf(); s.apart(s.here(), site, &b) {
+			s.meets.note(&s.stats.Meetings, &a, site, 0, s.t)
 		}
 	}
 }

@@ -74,8 +74,8 @@ func TestOrderAtOneTime(t *testing.T) {
 		}
 		both(t, h, want, func(l *log, st solvers.Stats) {
 			close(t, "x", l.final[0], final)
-			if len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Tie {
-				t.Errorf("warnings %v, want a tie", st.Warnings)
+			if len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.OneSided {
+				t.Errorf("warnings %v, want a meeting", st.Warnings)
 			}
 		})
 	}
@@ -93,8 +93,8 @@ func TestSimultaneous(t *testing.T) {
 	event(h, "given", nil, nil)
 	h.Times = append(h.Times, fire(2, 1))
 	both(t, h, "first 0 second 0 given end", func(l *log, st solvers.Stats) {
-		if len(st.Warnings) != 0 {
-			t.Errorf("warnings %v", st.Warnings)
+		if len(st.Meetings) != 3 || len(st.Warnings) != 3 {
+			t.Errorf("meetings %v, warnings %v", st.Meetings, st.Warnings)
 		}
 	})
 }
@@ -200,9 +200,9 @@ func TestElements(t *testing.T) {
 			Rho:   above(1),
 		})
 	}
-	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(l *log, st solvers.Stats) {
-		if len(st.Warnings) != 0 {
-			t.Errorf("warnings %v", st.Warnings)
+	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(_ *log, st solvers.Stats) {
+		if len(st.Meetings) != 3 || len(st.Warnings) != 3 {
+			t.Errorf("meetings %v, warnings %v", st.Meetings, st.Warnings)
 		}
 	})
 }

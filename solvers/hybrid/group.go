@@ -26,8 +26,10 @@ type member struct {
 	here     bool    // the time of the instant was set in this group
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
-	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
-	party    int // to a meeting, where those are looked for
+	depth    int  // 0 for what time or the flow made happen, and one more than what set it off otherwise
+	party    int  // to a meeting, where those are looked for
+	told     bool // a warning of its own tells what it meets
+	rounded  bool // rounding has decided whether it comes
 }
 
 // group is the part of a Solver that knows what happens at one time, and in which order.
@@ -145,6 +147,8 @@ func (s *Solver) meet(pending bool) error {
 	if pending && len(s.guards) > 0 {
 		s.clock.brings(t, tol)
 		s.gather(t, y, tol)
+	} else if !pending && warns {
+		s.meets.atStart()
 	}
 	s.rank(0, t, y)
 	s.order(0)
@@ -181,22 +185,15 @@ func (s *Solver) meet(pending bool) error {
 		s.order(0)
 	}
 	if warns {
-		s.besideGroup(stopped)
+		s.besideGroup()
 		s.junctions.atGroup(bounds, pending)
 	}
 	if err := s.observe(s.sites, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
-		if warns {
-			s.ties.beside(&s.end, solvers.Finish)
-			s.ties.besideModeChange(&s.end, solvers.Finish)
-		}
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
-		}
-		if warns {
-			s.ties.soonBehindEnd()
 		}
 	}
 	if s.ends || stopped {
@@ -210,11 +207,8 @@ func (s *Solver) meet(pending bool) error {
 
 // opens begins a group.
 func (s *Solver) opens() {
-	if s.warns() {
-		s.ties.remember()
-	}
 	s.sight.until = math.Inf(-1)
-	s.ties.opens()
+	s.meets.opens()
 	s.group.opens()
 }
 
@@ -225,9 +219,11 @@ func (s *group) opens() {
 	s.sched.group++
 }
 
-// besideGroup warns of what the events of the group may change places with.
-func (s *Solver) besideGroup(stopped bool) {
-	if s.ties.besideGroup(stopped) {
+// besideGroup notes what the group may change places with. What stood at its threshold at the start may meet it now, if
+// this is so soon behind that: roots may lie a little behind.
+func (s *Solver) besideGroup() {
+	s.meets.besideGroup()
+	if s.changed && s.t-s.sched.times[solvers.InstantStart] <= float64(0x1p-40*s.span) {
 		s.edges.look(true)
 	}
 }
@@ -260,7 +256,7 @@ func (s *Solver) happen(i int, tol float64, pending *bool) (stop bool, err error
 		copy(s.mg, s.m)
 	}
 	if s.warns() {
-		s.ties.besideNext(i)
+		s.meets.happens(i)
 	}
 	if stop, err = s.apply(m); stop || err != nil || m.kind != solvers.MarkFire {
 		return stop, err
@@ -372,7 +368,7 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 	f := s.slopeAt(s.trial)
 	s.sys.GuardValues(t+tol, s.near.along(tol, f, y), s.rhoP, s.truthP)
 	if s.warns() {
-		s.ties.nearly(t, y, f)
+		s.meets.nearly(t, y, f)
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
@@ -579,7 +575,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 // body of that one, and stays where it was whatever the body does to the condition.
 func cameWith(s *Solver, m *member) bool {
 	return s.jumped && slices.ContainsFunc(s.fired, func(x member) bool {
-		return x.guard >= 0 && !s.near.apartAt(s.t, s.yg, s.dg, s.mg, &x, m)
+		return x.guard >= 0 && !s.near.apart(&past{t: s.t, y: s.yg, d: s.dg, m: s.mg}, &x, m)
 	})
 }
 
@@ -653,9 +649,6 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		if err := s.consist(s.held, m.kind == solvers.MarkFire); err != nil {
 			return false, err
 		}
-	}
-	if m.kind != solvers.MarkFire && s.warns() {
-		s.ties.noteModeChange(m)
 	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
 }
@@ -820,14 +813,10 @@ func (s *Solver) rearm() error {
 func (s *Solver) observe(sites []member, pending *bool) error {
 	for i := range sites {
 		m := &sites[i]
-		if s.warns() {
-			s.ties.beside(m, solvers.Observation)
-			s.ties.besideModeChange(m, solvers.Observation)
-		}
 		if err := s.until(m, pending); err != nil {
 			return err
 		}
-		s.ties.noteRead(s.t, m.instant)
+		s.meets.noteRead(s.t, m.instant)
 		s.mark = solvers.Mark{Kind: solvers.MarkSite, T: s.t, Guard: -1, Instant: m.instant}
 		y, d := s.y, s.d
 		if s.jumped {

@@ -24,6 +24,7 @@ type junctions struct {
 	*stepper
 	*group
 	sched *schedule
+	meets *meetings
 
 	met    solvers.Junction
 	causes []solvers.Cause // of what fired in the group
@@ -35,24 +36,18 @@ func (s *junctions) junction(j solvers.Junction) {
 	if !ok || len(s.guards) == 0 || !(s.span > 0) {
 		return
 	}
-	j.Span, j.Soon = s.span, float64(closeBy*s.span)
+	j.Soon = float64(closeBy * s.span)
 	s.met = j
-	which, some := sep.OneSided(&s.met)
+	which, some := sep.ApartAt(&s.met)
 	s.sys.Enter(s.d, s.m)
 	if !some {
 		return
 	}
-	s.warn(solvers.Warning{Kind: solvers.Together, T: j.T, Name: which[0], Other: which[1], Instant: -1})
-	if len(s.stats.Ties) < mostTies {
-		many := j
-		many.Y, many.D, many.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
-		many.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
-		s.stats.Ties = append(s.stats.Ties, solvers.Meeting{Many: &many, T: j.T, Y: many.Y, D: many.D, M: many.M[0]})
-	}
+	many := j
+	many.Y, many.D, many.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
+	many.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
+	s.meets.add(&s.stats.Meetings, solvers.Meeting{Many: &many, Names: which, T: j.T})
 }
-
-// mostTies is how many ties are kept before further junctions are not: they are most often the same again.
-const mostTies = 64
 
 // atStart asks about conditions that change where the run begins.
 func (s *junctions) atStart() {

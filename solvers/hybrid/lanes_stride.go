@@ -121,8 +121,7 @@ func onlyRead(s *Solver, tr *solvers.Step) bool {
 			return false
 		}
 	}
-	since := max(s.lastTime, s.ties.was.t)
-	return len(s.fired)+len(s.ties.was.fired) == 0 || tr.T1-since > float64(closeBy*s.span)
+	return tr.T1-s.meets.last > float64(closeBy*s.span)
 }
 
 // readEnd does what meet does at the end of the step of a block, where it is only read.
@@ -134,7 +133,7 @@ func (a *lane) readEnd(r *lanes.Rows, block []float64) error {
 	q.came[i] = true
 	q.head++
 	s.anchor, s.count, s.changed, s.tiedTo, a.chosen = s.t, 0, false, q.list[i].Fixed, true
-	s.ties.noteRead(s.t, i)
+	s.meets.noteRead(s.t, i)
 	lanes.Gather(s.y, block[r.Y1*lanes.Count:])
 	a.stop = q.next()
 	s.mark = solvers.Mark{Kind: solvers.MarkSite, T: s.t, Guard: -1, Instant: i}

@@ -1,76 +1,204 @@
 package hybrid
 
 import (
+	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/roots"
 )
 
-// mostMeetings limits how many meetings of a run are noted, and mostParties how many parties to a meeting are told from
-// each other.
-const mostMeetings, mostParties = 64, 8
+// mostMeetings limits how many meetings of a run are noted, mostParties how many parties to a meeting are told from
+// each other, and mostLately how many groups before the present one may be close to it.
+const mostMeetings, mostParties, mostLately = 256, 8, 4
 
-// meetings is the part of a Solver that notes what meets at one time and could come apart.
+// closeBy is the part of the time span within which causes come at one time.
+const closeBy = 1e-9
+
+// meetings is the part of a Solver that notes what comes at one time, or so soon one after the other that their order
+// says little, and could come apart. Whether anything comes of that is for others to say, who know how bodies, rates
+// and what is read change. It changes nothing of the run.
 type meetings struct {
 	*problem
 	*moment
+	*trials
 	*told
+	*readings
+	*armed
+	*firings
 	*vicinity
 	*group
-	sched   *schedule
-	parties []member // of a meeting, the first of each
+	sched *schedule
+
+	parties  []member // of a meeting, the first of each
+	came     []member // what has come in the group at a time of its own
+	lately   [mostLately]past
+	turn     int      // the one of lately that is the oldest
+	last     float64  // the time of the latest
+	rising   []nearBy // guards that were about to fire
+	lapsing  []nearBy // guards whose conditions were about to hold no more
+	lastRead float64  // when an observation was last read
+	lastSite []int    // the instants of those at that time
+	alt      [2][]float64
+	altD     [2][]float64
+	times    []float64 // [instants] in the past
+	margins  []float64 // [guards] there
+}
+
+// past is a time of the run, with the left limits there, and what came.
+type past struct {
+	t       float64
+	y, d, m []float64
+	came    []member
+}
+
+// nearBy is a guard whose threshold lies near the end of a step, and how long before or after it: 0 for at that time.
+type nearBy struct {
+	guard   int
+	gap     float64
+	rounded bool // steps bring it to where it is, and round
+}
+
+// forget forgets another run.
+func (s *meetings) forget() {
+	s.came, s.rising, s.lapsing, s.lastSite = s.came[:0], s.rising[:0], s.lapsing[:0], s.lastSite[:0]
+	s.last, s.turn = math.Inf(-1), 0
+	for i := range s.lately {
+		s.lately[i].t, s.lately[i].came = s.last, s.lately[i].came[:0]
+	}
+	for k := range s.alt {
+		if s.alt[k] == nil {
+			s.alt[k], s.altD[k] = make([]float64, s.size.N), make([]float64, s.size.D)
+			s.times, s.margins = make([]float64, len(s.sched.list)), make([]float64, len(s.guards))
+		}
+	}
+}
+
+// opens begins a group.
+func (s *meetings) opens() {
+	s.came, s.rising, s.lapsing = s.came[:0], s.rising[:0], s.lapsing[:0]
+}
+
+// happens notes that member i of the wave comes, and warns if it gives another result behind the next one, which
+// nothing moves away from it.
+func (s *meetings) happens(i int) {
+	m := &s.wave[i]
+	if !m.caused && m.depth == 0 {
+		s.came = append(s.came, *m)
+	}
+	if i+1 == len(s.wave) {
+		return
+	}
+	n := &s.wave[i+1]
+	if m.kind == solvers.MarkFire && n.kind == solvers.MarkFire && !n.caused && m.priority == n.priority &&
+		m.party == n.party && s.swap(m, n) {
+		s.warn(solvers.Warning{
+			Kind: solvers.Tie, T: s.t, Name: s.memberName(m), Other: s.memberName(n), Instant: -1,
+		})
+	}
+}
+
+// swap reports whether two events make something else of the present state in the other order.
+func (s *meetings) swap(a, b *member) bool {
+	both := [2]solvers.Firing{a.firing, b.firing}
+	for k := range both {
+		both[k].Nth = s.historyAt(both[k]).count
+	}
+	for k := range both {
+		s.sys.Enter(s.d, s.m)
+		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
+		s.sys.Enter(s.dm, s.m)
+		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
+	}
+	s.sys.Enter(s.d, s.m)
+	return !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1])
 }
 
 // look finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
 // moves as one. It notes which meet.
 func (s *meetings) look(t float64, y []float64) {
-	s.knotsAtStart(t, y)
+	if !s.warns() {
+		return
+	}
+	at := &past{t: t, y: y, d: s.d, m: s.m}
+	s.atLimits(at)
 	n := len(s.wave) + len(s.sites)
 	if s.ends {
 		n++
 	}
-	if n+len(s.bent) < 2 || !s.opts.Meetings {
+	if n+len(s.bent) < 2 {
 		return
 	}
 	s.parties = s.parties[:0]
-	s.inGroup(func(m *member) { s.joinParty(m, t, y) })
+	s.inGroup(func(m *member) { s.joinParty(m, at) })
 	for j := range s.parties {
 		for i := range j {
-			s.noteMeeting(i, j, t, y)
+			s.noteParties(i, j, at)
 		}
 	}
 	for _, i := range s.bent {
 		n := len(s.parties)
-		s.joinParty(&member{guard: i, instant: -1, kind: solvers.MarkMode}, t, y)
+		s.joinParty(&member{guard: i, instant: -1, kind: solvers.MarkMode}, at)
 		if len(s.parties) == n {
 			continue // it moves as something else does
 		}
 		for j := range n {
-			s.noteBend(s.causesOf(j, n), s.namesOf(j, n), t, y)
+			a, b := s.endLast(j, n)
+			s.note(&s.stats.Bends, a, b, 0, at.t)
 		}
 	}
 }
 
-// knotsAtStart notes knots and bounds that come at the start of the run: moved, they lie within it or before it.
-func (s *meetings) knotsAtStart(t float64, y []float64) {
-	if !s.opts.Bends || t > s.sched.times[solvers.InstantStart]+s.eventTol(t, 0) {
-		return
-	}
-	start := member{kind: solvers.MarkStart, instant: int(solvers.InstantStart), guard: -1, at: t}
+// startOf is the start of the run, as what others may come before.
+func (s *meetings) startOf() member {
+	at := s.sched.times[solvers.InstantStart]
+	return member{kind: solvers.MarkStart, instant: int(solvers.InstantStart), guard: -1, at: at}
+}
+
+// atLimits notes what comes at the start, or at the last time that it may come, where it does not come if it is moved;
+// and conditions that are about to be met as the run ends. Conditions that hold at the start have no such time, nor has
+// what a body sets. Knots and bounds at the start show in second derivatives.
+func (s *meetings) atLimits(at *past) {
+	of := s.startOf()
+	start := &of
+	since := at.t - start.at
 	for i := range s.wave {
-		if m := &s.wave[i]; m.kind == solvers.MarkRemode && s.apartAt(t, y, s.d, s.m, m, &start) {
-			s.noteBend([2]solvers.Cause{m.cause(), start.cause()}, [2]string{s.memberName(m), solvers.Start}, t, y)
+		m := &s.wave[i]
+		if m.guard >= 0 {
+			continue
+		}
+		in := &s.sched.list[m.instant]
+		switch {
+		case m.kind == solvers.MarkRemode && s.opts.Bends && since <= s.eventTol(at.t, 0) && s.apart(at, m, start):
+			s.note(&s.stats.Bends, m, start, 0, at.t)
+		case m.kind != solvers.MarkFire:
+			continue
+		case since <= float64(closeBy*s.span) && s.span > 0 && s.sched.set[m.instant] == 0 && !in.Pending:
+			s.meet(m, start, since, at)
+		}
+		if in.To < 0 || m.kind != solvers.MarkFire {
+			continue
+		}
+		last := &member{kind: solvers.MarkStart, instant: in.To, guard: -1}
+		if early := s.sched.times[in.To] - at.t; early <= float64(closeBy*s.span) {
+			s.meet(m, last, max(early, 0), at)
+		}
+	}
+	if s.ends {
+		for _, x := range s.rising {
+			of := s.ofGuard(x.guard)
+			s.meet(&of, &s.end, x.gap, at)
 		}
 	}
 }
 
 // joinParty finds the party of m. What a jump made happen has no time of its own.
-func (s *meetings) joinParty(m *member, t float64, y []float64) {
+func (s *meetings) joinParty(m *member, at *past) {
 	if m.caused {
 		return
 	}
 	for k := range s.parties {
-		if !s.apartAt(t, y, s.d, s.m, &s.parties[k], m) {
+		if !s.apart(at, &s.parties[k], m) {
 			m.party = k
 			return
 		}
@@ -82,64 +210,291 @@ func (s *meetings) joinParty(m *member, t float64, y []float64) {
 	}
 }
 
-// causesOf returns the causes of two parties. Those of periodic events are the same each time, so that there are not
-// too many.
-func (s *meetings) causesOf(i, j int) [2]solvers.Cause {
-	i, j = s.endLast(i, j)
-	both := [2]solvers.Cause{s.parties[i].cause(), s.parties[j].cause()}
-	both[0].Nth, both[1].Nth = 0, 0
-	return both
-}
-
 // endLast returns two parties, that of the end of the run behind the other.
-func (s *meetings) endLast(i, j int) (first, last int) {
+func (s *meetings) endLast(i, j int) (first, last *member) {
 	if s.ends && i == s.end.party {
-		return j, i
+		i, j = j, i
 	}
-	return i, j
+	return &s.parties[i], &s.parties[j]
 }
 
-// noteMeeting notes that parties i and j meet at (t, y), unless both only read: the order of two observations, or of
-// one and the end, does not matter where both are there.
-func (s *meetings) noteMeeting(i, j int, t float64, y []float64) {
+// noteParties notes that parties i and j meet, unless both only read: the order of two observations, or of one and the
+// end, does not matter where both are there.
+func (s *meetings) noteParties(i, j int, at *past) {
 	reads := func(m *member) bool { return m.kind == solvers.MarkSite || m.kind == solvers.MarkFinal }
-	if reads(&s.parties[i]) && reads(&s.parties[j]) {
-		return
+	a, b := s.endLast(i, j)
+	if !(reads(a) && reads(b)) {
+		s.note(&s.stats.Meetings, a, b, 0, at.t)
 	}
-	first, last := s.endLast(i, j)
-	m := solvers.Meeting{
-		Causes: s.causesOf(i, j), Names: s.namesOf(i, j), Nth: [2]int{s.parties[first].nth, s.parties[last].nth},
-	}
-	s.noteIn(&s.stats.Meetings, m, t, y)
 }
 
-// noteBend notes that a kink comes at (t, y) with something else.
-func (s *meetings) noteBend(causes [2]solvers.Cause, names [2]string, t float64, y []float64) {
-	s.noteIn(&s.stats.Bends, solvers.Meeting{Causes: causes, Names: names}, t, y)
+// meet notes that two causes meet, the second a gap behind the first, if they can come apart.
+func (s *meetings) meet(a, b *member, gap float64, at *past) {
+	if s.apart(at, a, b) {
+		s.note(&s.stats.Meetings, a, b, gap, at.t)
+	}
 }
 
-// noteIn adds a meeting to a list.
-func (s *meetings) noteIn(list *[]solvers.Meeting, m solvers.Meeting, t float64, y []float64) {
-	if len(*list) == mostMeetings || slices.ContainsFunc(*list,
-		func(x solvers.Meeting) bool { return x.Causes == m.Causes }) {
+// note adds what two causes make to a list. Those of periodic events are the same each time, so that there are not too
+// many.
+func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
+	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Nth: [2]int{a.nth, b.nth}, Gap: gap, T: t}
+	m.Causes[0].Nth, m.Causes[1].Nth = 0, 0
+	for i := range *list {
+		if x := &(*list)[i]; x.Many == nil && x.Causes == m.Causes {
+			x.Gap, x.Rounded = max(x.Gap, gap), x.Rounded || b.rounded
+			return
+		}
+	}
+	m.Names, m.Told, m.Rounded = [2]string{s.partyName(a), s.partyName(b)}, b.told, b.rounded
+	s.add(list, m)
+}
+
+// add adds a meeting to a list. Unless somebody asks for meetings, it warns of those.
+func (s *meetings) add(list *[]solvers.Meeting, m solvers.Meeting) {
+	if len(*list) == mostMeetings {
 		return
 	}
-	m.T, m.Y, m.D, m.M = t, slices.Clone(y), slices.Clone(s.d), slices.Clone(s.m)
 	*list = append(*list, m)
-}
-
-// namesOf returns the names of two parties.
-func (s *meetings) namesOf(i, j int) [2]string {
-	i, j = s.endLast(i, j)
-	return [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])}
+	if list == &s.stats.Meetings && !m.Told && !s.opts.Meetings {
+		s.warn(m.Warning())
+	}
 }
 
 func (s *meetings) partyName(m *member) string {
-	switch m.kind {
-	case solvers.MarkSite:
+	switch {
+	case m.kind == solvers.MarkSite:
 		return solvers.Observation
-	case solvers.MarkFinal:
+	case m.kind == solvers.MarkFinal:
 		return solvers.Finish
+	case m.kind != solvers.MarkStart:
+		return s.memberName(m)
+	case m.instant == int(solvers.InstantStart):
+		return solvers.Start
 	}
-	return s.memberName(m)
+	return solvers.Last
+}
+
+// cause is why a member comes.
+func (m *member) cause() solvers.Cause {
+	if m.guard >= 0 {
+		return solvers.Cause{Guard: m.guard}
+	}
+	return solvers.Cause{Guard: -1, Instant: m.instant, Nth: m.nth}
+}
+
+// ofGuard is what happens where guard i is met.
+func (s *meetings) ofGuard(i int) member {
+	m := member{kind: solvers.MarkMode, guard: i, instant: -1}
+	if g := &s.guards[i]; g.Event >= 0 {
+		m.kind, m.firing = solvers.MarkFire, solvers.Firing{Event: g.Event, Elem: g.Elem}
+	}
+	return m
+}
+
+// nearly notes the conditions that come to hold soon after the trial step, or cease to about its end, with the field f
+// there. Nothing happens as they cease to, but what else comes at that time may lift them again: they have become true
+// then, or have never ceased to be.
+func (s *meetings) nearly(t float64, y, f []float64) {
+	s.rising, s.lapsing = s.rising[:0], s.lapsing[:0]
+	soon := s.closeTo()
+	s.guardsAlong(t, soon, f, y, s.mid.Rho, s.mid.Truth)
+	for i := range s.guards {
+		g, a := &s.guards[i], &s.arms[i]
+		if g.Watch || g.Kink || s.dead[i] {
+			continue
+		}
+		come := s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i])
+		if !come && s.fires(i, a, s.mid.Rho[i], s.mid.Truth[i]) && s.passes(i, s.mid.Truth[i]) {
+			s.rising = append(s.rising, nearBy{guard: i, gap: s.gap(i, soon)})
+		}
+	}
+	s.lapses(t, y, f)
+}
+
+// lapses notes the conditions that cease to hold at about (t, y), with the field f there. s.mid has the guards soon
+// behind.
+func (s *meetings) lapses(t float64, y, f []float64) {
+	soon := s.closeTo()
+	for i := range s.guards {
+		if g := &s.guards[i]; g.Event >= 0 && !g.Watch && !g.Crossing && !s.dead[i] && !s.mid.Truth[i] {
+			rounded := t > s.sched.times[solvers.InstantStart] && !(g.Clock && s.rho[i] == 0)
+			s.lapsing = append(s.lapsing, nearBy{i, s.gap(i, soon), rounded})
+		}
+	}
+	if len(s.lapsing) > 0 {
+		s.guardsAlong(t, -soon, f, y, s.mid.Rho, s.mid.Truth)
+		s.lapsing = slices.DeleteFunc(s.lapsing, func(x nearBy) bool { return !s.mid.Truth[x.guard] })
+	}
+}
+
+// atStart notes the conditions that cease to hold where the run begins, if anything happens there.
+func (s *meetings) atStart() {
+	if len(s.wave) == 0 || len(s.guards) == 0 {
+		return
+	}
+	f := s.rates(s.y, s.d, s.m)
+	s.sys.Enter(s.d, s.m)
+	s.guardsAlong(s.t, s.closeTo(), f, s.y, s.mid.Rho, s.mid.Truth)
+	s.lapses(s.t, s.y, f)
+}
+
+// gap returns how long before or after it the threshold of guard i lies, where s.mid has the guards soon behind.
+func (s *meetings) gap(i int, soon float64) float64 {
+	x := float64(soon * math.Abs(s.rho[i]) / math.Abs(s.mid.Rho[i]-s.rho[i]))
+	switch {
+	case !(x <= soon):
+		return soon
+	case x <= float64(closeBy*s.span):
+		return 0
+	}
+	return x
+}
+
+// besideGroup notes what the events of the group may change places with.
+func (s *meetings) besideGroup() {
+	s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg))
+	if len(s.came) == 0 && len(s.sites) == 0 && !s.ends {
+		return
+	}
+	at := &past{t: s.t, y: s.y, d: s.d, m: s.m}
+	if s.jumped {
+		at.y, at.d, at.m = s.yg, s.dg, s.mg
+	}
+	s.justRead(at)
+	s.interferes(at)
+	for i := range s.lately {
+		if p := &s.lately[i]; s.t-p.t <= s.closeTo() {
+			s.soonAfter(p)
+		}
+	}
+	if len(s.came) > 0 {
+		p := &s.lately[s.turn]
+		s.turn = (s.turn + 1) % mostLately
+		p.t, p.came = at.t, append(p.came[:0], s.came...)
+		p.y, p.d, p.m = append(p.y[:0], at.y...), append(p.d[:0], at.d...), append(p.m[:0], at.m...)
+		s.last = p.t
+	}
+}
+
+// interferes notes what kept conditions from coming to hold, or from ceasing to, that were about to.
+func (s *meetings) interferes(at *past) {
+	if len(s.rising)+len(s.lapsing) == 0 || len(s.came) == 0 {
+		return
+	}
+	f := s.rates(s.y, s.d, s.m)
+	s.sys.Enter(s.d, s.m)
+	s.guardsAlong(s.t, 4*s.closeTo(), f, s.y, s.rhoP, s.truthP)
+	first := func(x nearBy) { // of what came that it can come apart from
+		b := s.ofGuard(x.guard)
+		b.rounded = x.rounded
+		for k := range s.came {
+			if a := &s.came[k]; x.rounded || s.apart(at, a, &b) {
+				s.note(&s.stats.Meetings, a, &b, x.gap, at.t)
+				return
+			}
+		}
+	}
+	for _, x := range s.rising {
+		if a := &s.arms[x.guard]; !a.spent && !s.dead[x.guard] && !s.fires(x.guard, a, s.rhoP[x.guard],
+			s.truthP[x.guard]) {
+			first(x)
+		}
+	}
+	for _, x := range s.lapsing {
+		if s.truthP[x.guard] {
+			first(x)
+		}
+	}
+}
+
+// soonAfter notes what has come so soon behind a group before that it may have come first.
+func (s *meetings) soonAfter(p *past) {
+	for k := range p.came {
+		a := &p.came[k]
+		for i := range s.came {
+			s.behind(p, a, &s.came[i])
+		}
+		for i := range s.sites {
+			s.behind(p, a, &s.sites[i])
+		}
+		if s.ends {
+			s.behind(p, a, &s.end)
+		}
+	}
+}
+
+// behind notes that b comes so soon behind a that it may have come first.
+func (s *meetings) behind(p *past, a, b *member) {
+	at := s.t
+	if b.guard < 0 {
+		at = b.at
+	}
+	same := a.kind == b.kind && a.guard == b.guard && a.instant == b.instant
+	if a.kind == solvers.MarkFire && b.kind == solvers.MarkFire {
+		same = a.firing.Event == b.firing.Event && a.firing.Elem == b.firing.Elem
+	}
+	if !same && s.soon(p.t, at, a, b) && s.wasComing(b, at-p.t, p) {
+		s.meet(a, b, at-p.t, p)
+	}
+}
+
+// soon reports whether b at time u comes so soon after a at time t that their order says little.
+func (s *meetings) soon(t, u float64, a, b *member) bool {
+	near := float64(closeBy * s.span)
+	if a.guard >= 0 || b.guard >= 0 {
+		near = s.closeTo()
+	}
+	return u > t && u-t <= near
+}
+
+// wasComing reports whether m was about to come, soon later, before what came in the past did.
+func (s *meetings) wasComing(m *member, soon float64, p *past) bool {
+	if m.guard < 0 {
+		s.sys.InstantTimes(p.d, s.times)
+		at := s.times[m.instant]
+		if of := s.sched.list[m.instant].Period; of >= 0 {
+			at = math.FMA(float64(m.nth), s.times[of], at)
+		}
+		return math.Abs(at-p.t-soon) <= float64(4*soon)
+	}
+	f := s.rates(p.y, p.d, p.m)
+	s.sys.GuardValues(p.t, p.y, s.margins, s.mid.Truth)
+	s.guardsAlong(p.t, float64(4*soon), f, p.y, s.mid.Rho, s.mid.Truth)
+	s.sys.Enter(s.d, s.m)
+	return roots.Sign(s.margins[m.guard]) != roots.Sign(s.mid.Rho[m.guard])
+}
+
+// justRead notes what comes just after an observation, and can come before it. Of modes that change just behind the
+// start, edges tell.
+func (s *meetings) justRead(at *past) {
+	begins := s.lastRead <= s.sched.times[solvers.InstantStart]
+	for _, instant := range s.lastSite {
+		site := &member{kind: solvers.MarkSite, instant: instant, guard: -1, at: s.lastRead}
+		for i := range s.came {
+			m := &s.came[i]
+			counts := m.kind == solvers.MarkFire && s.changed || m.kind != solvers.MarkFire && !begins
+			if counts && s.soon(s.lastRead, s.t, site, m) {
+				s.meet(m, site, s.t-s.lastRead, at)
+			}
+		}
+	}
+}
+
+// noteRead notes an observation, and forgets those before its time.
+func (s *meetings) noteRead(t float64, instant int) {
+	if t != s.lastRead {
+		s.lastRead, s.lastSite = t, s.lastSite[:0]
+	}
+	s.lastSite = append(s.lastSite, instant)
+}
+
+// alike reports whether x and y agree to rounding.
+func alike(x, y []float64) bool {
+	for i, v := range x {
+		if d := math.Abs(v - y[i]); d > float64(1e-12*max(math.Abs(v), math.Abs(y[i]))) {
+			return false
+		}
+	}
+	return true
 }

@@ -46,7 +46,6 @@ type Solver struct {
 
 	watch     watcher
 	near      vicinity
-	ties      ties
 	edges     edges
 	meets     meetings
 	junctions junctions
@@ -131,15 +130,16 @@ func NewSolver(sys solvers.System, method solvers.Method, ctl Controller, opts s
 	s.near = vicinity{&s.problem, &s.moment, &s.trials, &s.readings, &s.sched, &s.tol}
 	s.watch.wire(s)
 	s.meets = meetings{
-		problem: &s.problem, moment: &s.moment, told: &s.told, vicinity: &s.near, group: &s.group, sched: &s.sched,
+		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
+		armed: &s.armed, firings: &s.firings, vicinity: &s.near, group: &s.group, sched: &s.sched,
 	}
 	s.junctions = junctions{
 		problem: &s.problem, moment: &s.moment, told: &s.told, stepper: &s.stepper, group: &s.group, sched: &s.sched,
+		meets: &s.meets,
 	}
-	s.ties = newTies(s)
 	s.edges = edges{
 		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
-		vicinity: &s.near, sched: &s.sched, ties: &s.ties, meets: &s.meets,
+		vicinity: &s.near, sched: &s.sched, meets: &s.meets,
 	}
 	return s
 }
@@ -188,7 +188,7 @@ func conclude(s *Solver, well bool) {
 		return
 	}
 	s.never()
-	if len(s.stats.Ties)+len(s.stats.Meetings)+len(s.stats.Bends) > 0 {
+	if len(s.stats.Meetings)+len(s.stats.Bends) > 0 {
 		s.stats.Fired = s.everFired()
 	}
 }
@@ -217,7 +217,9 @@ func (s *Solver) placed(err error) error {
 
 // reset forgets the run before.
 func (s *Solver) reset() {
-	s.stats = solvers.Stats{Warnings: s.stats.Warnings[:0], Made: s.stats.Made}
+	s.stats = solvers.Stats{
+		Warnings: s.stats.Warnings[:0], Meetings: s.stats.Meetings[:0], Bends: s.stats.Bends[:0], Made: s.stats.Made,
+	}
 	clear(s.stats.Made)
 	s.worked = s.implicitWork()
 	s.y = s.loan.recall(s.trial, s.y)
@@ -231,7 +233,8 @@ func (s *Solver) reset() {
 	s.clock.begin()
 	s.sight.warned, s.sight.until, s.sight.near = false, math.Inf(-1), 0
 	s.starting = s.starting[:0]
-	s.fired, s.ties.was.fired, s.ties.lastSite = s.fired[:0], s.ties.was.fired[:0], s.ties.lastSite[:0]
+	s.fired = s.fired[:0]
+	s.meets.forget()
 	s.bounds.reset()
 	s.integrals.reset()
 	if s.tol.sizes != nil {
@@ -262,7 +265,6 @@ func (s *Solver) begin() error {
 	if err := s.algebra.ready(s.sys, s.size); err != nil {
 		return err
 	}
-	s.ties.algebraic = s.algebra.solves != nil
 	s.sys.InstantTimes(s.d, s.sched.times)
 	s.t = s.sched.times[0]
 	if !simd.Finite(s.sched.times[:1]) {
@@ -546,7 +548,7 @@ func (s *Solver) within(happens bool) {
 func (s *Solver) read(tr *solvers.Step) error {
 	for _, i := range s.inner {
 		at := s.sched.times[i]
-		s.ties.noteRead(at, i)
+		s.meets.noteRead(at, i)
 		theta := min(max((at-tr.T)/tr.H, 0), 1)
 		s.interpolate(tr, theta)
 		s.mark = solvers.Mark{Kind: solvers.MarkSite, T: at, Guard: -1, Instant: i, Inside: true, Theta: theta}

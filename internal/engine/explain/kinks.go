@@ -44,24 +44,24 @@ func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record
 		span = m.T - span
 	}
 	spots.list = sens.Meanwhile(spots.list, peaks, float64(0x1p-30*span))
-	look := func(i int) ([]onesided.Kink, int, error) {
+	look := func(i int) ([]onesided.Kink, error) {
 		after, _, err := reader.LoadMark(i, &m)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		found := append(find.AtMark(&m, span), spots.at(i, after, &m)...)
 		return slices.DeleteFunc(found, func(k onesided.Kink) bool {
 			return k.Clock && find.Fixed(&m)
-		}), after, nil
+		}), nil
 	}
 	find.Begin(rtol, second)
 	last := -1 // of the marks with kinks
 	for i := range run.Marks() {
-		found, _, err := look(i)
+		found, err := look(i)
 		if err != nil {
 			return nil, 0, err
 		}
-		find.Meet(&m)
+		find.End(m.T) // of the last mark, in the end
 		if len(found) > 0 {
 			last = i
 		}
@@ -94,22 +94,13 @@ func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record
 	spots.next = 0
 	suspects := find.Suspects(variables, columns)
 	for i := range last + 1 {
-		found, after, err := look(i)
+		found, err := look(i)
 		if err != nil {
 			return nil, 0, err
 		}
 		t := m.T
 		suspects.Mark(&m)
 		suspects.Weigh(found)
-		if i == run.Marks()-1 {
-			suspects.End()
-			warn(found, t)
-			break
-		}
-		to, _ := run.PeekMark(i+1, &m)
-		if err := x.along(run, reader, suspects, after+1, to); err != nil {
-			return nil, 0, err
-		}
 		warn(found, t)
 		if err := spots.behind(i, reader, func(found []onesided.Kink, t float64) {
 			suspects.WeighInside(found)
@@ -208,33 +199,6 @@ func (x *spots) behind(i int, reader *record.Reader, visit func(found []onesided
 			visit(found, s.T)
 		}
 	}
-	return nil
-}
-
-// along tells suspects the states of a run at the ends of some steps, and then that the next mark comes.
-func (x *Explainer) along(run *record.Trajectory, reader *record.Reader, suspects *onesided.Suspects, from, to int,
-) error {
-	const most = 16
-	var s solvers.Step
-	stride := max(1, (to-from+1)/most)
-	for j := from; j <= to && suspects.Wants(); j += stride {
-		if _, err := reader.Load(j, &s); err != nil {
-			return err
-		}
-		if s.H == 0 {
-			continue
-		}
-		suspects.Point(s.T, s.Y0)
-		if j+stride > to {
-			if j < to {
-				if _, err := reader.Load(to, &s); err != nil {
-					return err
-				}
-			}
-			suspects.Point(s.T1, s.Y1)
-		}
-	}
-	suspects.End()
 	return nil
 }
 

@@ -67,26 +67,6 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeHidden, at, "%s may be missed: its condition comes within %s of its threshold at %s, and the "+
 			"solution may be off by more", w.Name, diag.Number(w.Value), x.When(w.T))
 	case solvers.Tie:
-		if reading(w.Other) != "" {
-			how := "exactly"
-			if w.Value > 0 {
-				how = "within " + diag.Number(w.Value)
-			}
-			l.Warnf(CodeTie, at, "%s happens %s at %s, %s: moved a little, it lies on the other side, so "+
-				"derivatives do not exist there",
-				w.Name, how, reading(w.Other), x.When(w.T))
-			break
-		}
-		if w.Apart {
-			how := "together"
-			if w.Value > 0 {
-				how = diag.Number(w.Value) + " apart"
-			}
-			l.Warnf(CodeTie, at, "%s and %s happen %s at %s, their order changes the result, and moved a "+
-				"little they come in the other one: derivatives do not exist there",
-				w.Name, w.Other, how, x.When(w.T))
-			break
-		}
 		// Nothing that is differentiated by moves one of them alone.
 		l.Notef(CodeTie, at, "%s and %s happen together at %s and their order changes the result: it is that of the "+
 			"file; give one a priority to say which comes first",
@@ -101,23 +81,25 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			"there",
 			w.Name, w.Other, x.When(w.T), diag.Number(w.Value))
 	case solvers.OneSided:
-		if reading(w.Other) != "" {
-			l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+
-				"those of the order in which they came, and differ in the other",
-				x.condition(w.Name), reading(w.Other), x.When(w.T))
-			break
+		how, apart := "exactly", "together"
+		if w.Value > 0 {
+			apart = diag.Number(w.Value) + " apart"
+			how = "within " + diag.Number(w.Value) + ","
 		}
-		l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
-			"those of the order in which they came, and differ in the other",
-			w.Name, w.Other, x.When(w.T))
+		what := fmt.Sprintf("%s and %s happen %s", w.Name, w.Other, apart)
+		if of := reading(w.Other); of != "" {
+			what = fmt.Sprintf("%s comes %s at %s", x.condition(w.Name), how, of)
+		}
+		l.Warnf(CodeTie, at, "%s, %s: derivatives by what moves one of them alone are those of the order in which "+
+			"they came, and may be others in the other", what, x.When(w.T))
 	case solvers.Together:
 		if w.Name == w.Other {
 			l.Warnf(CodeTie, at, "parts of %s change together at %s, and it is not the same whichever comes first: "+
-				"derivatives by what moves one part alone are those of one side",
+				"derivatives by what moves one part alone may be those of one side",
 				x.condition(w.Name), x.When(w.T))
 			break
 		}
-		l.Warnf(CodeTie, at, "%s and %s change together at %s: derivatives by what moves one of them alone are "+
+		l.Warnf(CodeTie, at, "%s and %s change together at %s: derivatives by what moves one of them alone may be "+
 			"those of one side", x.condition(w.Name), x.condition(w.Other), x.When(w.T))
 	case solvers.Outside:
 		level := diag.Note

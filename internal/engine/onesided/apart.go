@@ -8,7 +8,6 @@ import (
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -34,13 +33,11 @@ func (w *Separator) inputs(c cause) []tapec.Name {
 	return w.model.CauseInputs(solvers.Cause{Guard: c.guard, Instant: c.instant})
 }
 
-// motion is how what derivatives are taken by moves, or how nothing but time does.
+// motion is how what derivatives are taken by moves, with all states and the discretes that bodies set to what moves,
+// or at the start those that are variables; or how nothing but time does.
 type motion struct {
-	time         bool
-	params       bool // all
-	states       bool // all, and discretes that bodies set to what moves; at the start those that are variables
-	param, state int  // the only one, or -1
-	way          int  // numbers that move by different parts of themselves
+	time bool
+	way  int // numbers that move by different parts of themselves
 }
 
 // around is where causes come at one time.
@@ -91,12 +88,10 @@ func (a *around) moved(by *motion) (at *vec.Of[complex128], times []float64) {
 	for _, p := range a.activeParams() {
 		for i := p.Offset; i < p.Offset+p.Len; i++ {
 			x := &at[vec.P][i]
-			if by.params || by.param == i {
-				if *x == 0 { // its square moves as well
-					*x = 1e-3
-				}
-				push(x, 1e-2)
+			if *x == 0 { // its square moves as well
+				*x = 1e-3
 			}
+			push(x, 1e-2)
 		}
 	}
 	compiled.Follow(pt, at[vec.P], func(i int, x complex128) { at[vec.P][i] = x })
@@ -111,12 +106,12 @@ func (a *around) moved(by *motion) (at *vec.Of[complex128], times []float64) {
 		free := !a.start || slices.ContainsFunc(a.task.Free, func(o vec.Place) bool {
 			return i >= o.Offset && i < o.Offset+o.Len
 		})
-		if x := &at[vec.Y][i]; free && (by.states || i == by.state) {
+		if x := &at[vec.Y][i]; free {
 			*x = complex(real(*x), 0)
 			push(x, 1e-3)
 		}
 	}
-	if by.states && !a.start {
+	if !a.start {
 		for _, i := range a.wandering() {
 			if x := &at[vec.D][i]; math.Abs(real(*x)) < 1e300 {
 				push(x, 1e-3)
@@ -225,37 +220,11 @@ func (a *around) parts(by *motion) (some bool) {
 // comeApart reports whether any motion takes the causes apart.
 func (a *around) comeApart() bool {
 	for way := range ways {
-		if a.parts(&motion{way: way, params: true, states: true, param: -1, state: -1}) {
+		if a.parts(&motion{way: way}) {
 			return true
 		}
 	}
 	return false
-}
-
-// alone is the motion of element k of a variable alone.
-func (w *Separator) alone(v compiled.Variable, k int) *motion {
-	if v.Initial {
-		return &motion{param: -1, state: w.model.State(v.Name).Offset + k}
-	}
-	return &motion{param: w.model.Param(v.Name).Offset + k, state: -1}
-}
-
-// mayMove reports whether a variable moved alone may take causes apart: an initial value at the start, a param where
-// it, or what follows it, is read by conditions, times or initial values. What a motion of the states does is not its
-// business.
-func (a *around) mayMove(v compiled.Variable) bool {
-	if v.Initial {
-		return a.start
-	}
-	c := a.model.Compiled
-	reads := func(t *tape.Tape) bool {
-		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool {
-			n := tapec.MustName(in.Name)
-			return n.Role == tapec.Param && n.Of == v.Name
-		})
-	}
-	return slices.ContainsFunc([]*tape.Tape{c.Guards, c.Clocks, c.Start, c.Instants}, reads) ||
-		slices.ContainsFunc(c.Defaults, func(d tapec.Default) bool { return reads(d.Tape) })
 }
 
 // Apart implements solvers.Separator.
@@ -274,9 +243,9 @@ func (w *Separator) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 // begins reports whether a cause is the start of the run.
 func begins(c solvers.Cause) bool { return c.Guard < 0 && c.Instant == int(solvers.InstantStart) }
 
-// OneSided implements solvers.Separator. Whether what comes apart makes derivatives those of one side is for package
+// ApartAt implements solvers.Separator. Whether what comes apart makes derivatives those of one side is for package
 // contact, or for runs on both sides, to say.
-func (w *Separator) OneSided(j *solvers.Junction) (which [2]string, some bool) {
+func (w *Separator) ApartAt(j *solvers.Junction) (which [2]string, some bool) {
 	a := &w.model.Atoms
 	if a.Most+j.Bounds < 2 || w.task.Width() == 0 && len(w.task.Free) == 0 {
 		return which, false

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -14,6 +15,7 @@ type dependence struct {
 	model   *compiled.Model
 	point   *compiled.Point
 	atStart bool   // nothing but the start counts
+	set     bool   // when a body sets a discrete counts only where what it sets it to has the time in it
 	happens []bool // of each event whether it happens at all; nil: all may
 	params  map[string]bool
 	initial map[string]bool // states whose initial values count
@@ -26,6 +28,23 @@ func newDependence(p *compiled.Task, happens []bool) dependence {
 		model: p.Model, point: p.Point, happens: happens, params: map[string]bool{}, initial: map[string]bool{},
 		seen: map[tapec.Name]bool{}, fired: map[int]bool{},
 	}
+}
+
+// moves reports whether anything that derivatives are taken by is among what has been followed.
+func (x *dependence) moves(of *compiled.Task) bool {
+	for p := range x.params {
+		if _, active := of.Plan.Columns[p]; active {
+			return true
+		}
+	}
+	return slices.ContainsFunc(of.Free, func(at vec.Place) bool {
+		for s := range x.initial {
+			if x.model.State(s).Offset == at.Offset {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (x *dependence) followAll(list []tapec.Name) {
@@ -76,8 +95,12 @@ func (x *dependence) follow(n tapec.Name) {
 				continue
 			}
 			if _, ok := t.Output(n.String()); ok {
-				x.followAll(compiled.InputsOf(t, n, -1))
-				x.followEvent(e)
+				list := compiled.InputsOf(t, n, -1)
+				x.followAll(list)
+				timed := func(n tapec.Name) bool { return n.Role == tapec.Time }
+				if !x.set || n.Role == tapec.State || slices.ContainsFunc(list, timed) {
+					x.followEvent(e)
+				}
 			}
 		}
 	case tapec.Functionals:

@@ -32,9 +32,8 @@ func (w *Separator) Bends(i int, folds []Fold) []bool {
 		seen := func(list []tapec.Name) bool {
 			return slices.ContainsFunc(list, func(n tapec.Name) bool { return x.seen[n] })
 		}
-		reached := in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
+		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
-		out[k] = reached && (in.reads == nil || seen(in.reads))
 	}
 	return out
 }
@@ -73,7 +72,6 @@ type Into struct {
 	names  []tapec.Name
 	events []int
 	rows   []int
-	reads  []tapec.Name // of all that, only what reads one of these; nil for all
 }
 
 // IntoAll is what reaches everything.
@@ -145,9 +143,8 @@ func (x *Into) part(m *compiled.Model, at source.Span) {
 	x.all = x.all || !some
 }
 
-// Folds tells which of the variables, by columns of a row of the gradient, move the causes of each tie apart, and what
-// depends on these causes. Where a motion of the state takes them apart, all counts that any of their times depends on
-// in any way, by the events that fired: Stats.Fired, or nil for all.
+// Folds tells which of the variables, by columns of a row of the gradient, may move the causes of each tie apart: those
+// that any of their times depends on in any way, by the events that fired, Stats.Fired, or nil for all.
 func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []compiled.Variable, columns int,
 ) (list []Fold) {
 	if w.model.Settles() { // others fire on the way to a steady state
@@ -158,11 +155,15 @@ func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []comp
 		if j := ties[i].Many; j != nil {
 			causes = w.causesAt(j)
 		}
-		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i], causes)}
+		f := Fold{Moves: sets.New(columns), Into: IntoAll(), Rounded: ties[i].Rounded}
 		for k, moves := range w.movers(&ties[i], causes, fired, variables, columns) {
-			if moves {
+			if moves || f.Rounded {
 				f.Moves.Add(k)
 			}
+		}
+		if f.Rounded {
+			f.Into = Into{}
+			f.Into.condition(w.model, causes[1].guard)
 		}
 		if f.Moved() {
 			list = append(list, f)
@@ -171,50 +172,19 @@ func (w *Separator) Folds(ties []solvers.Meeting, fired []bool, variables []comp
 	return list
 }
 
-// movers tells which of the variables move the causes of a tie apart.
+// movers tells which of the variables may move the causes of a tie apart.
 func (w *Separator) movers(tie *solvers.Meeting, causes []cause, fired []bool, variables []compiled.Variable,
 	columns int,
 ) (out []bool) {
-	j := tie.Many
-	a := around{
-		Separator: w, t: tie.T, y: tie.Y, d: tie.D, causes: causes,
-		start: j != nil && j.Start || j == nil && begins(tie.Causes[1]),
-	}
 	out = make([]bool, columns)
 	x := newDependence(w.task, fired)
-	x.atStart = a.start && j == nil
-	some, names := false, false
-	for _, a.m = range tie.Modes() {
-		a.most = nil
-		for way := range ways {
-			names = names || !a.start && a.parts(&motion{way: way, states: true, param: -1, state: -1})
-		}
-		for _, v := range variables {
-			moves := a.mayMove(v)
-			for k := 0; k < v.Len && moves; k++ {
-				if a.parts(a.alone(v, k)) {
-					out[v.Offset+k], some = true, true
-				}
-			}
-		}
-	}
-	for _, c := range causes { // unknowns do not follow what moves here, and which time of several it was is not known
-		names = names || c.guard >= 0 && w.model.ReadsUnknowns(c.guard) ||
-			c.instant >= 0 && w.model.Compiled.InstantList[c.instant].Period >= 0
-	}
-	if edge := a.start && j == nil && causes[0].guard >= 0; edge {
-		// States are what they begin with, so that is all but for what is largest there, for squares, and for rates
-		// that lead a condition to where an event happens soon.
-		event := w.model.Compiled.GuardList[causes[0].guard].Event >= 0
-		x.atStart = !event
-		names = names || event || !some || w.task.PeaksSee(causes[0].guard)
-	}
+	// At the start states are what they begin with, but rates lead a condition to where an event happens soon.
+	x.atStart = tie.Many == nil && begins(tie.Causes[1]) &&
+		!(causes[0].guard >= 0 && w.model.Compiled.GuardList[causes[0].guard].Event >= 0)
 	for _, c := range causes {
-		if names {
-			x.followAll(w.inputs(c))
-		}
+		x.followAll(w.inputs(c))
 	}
-	if j != nil {
+	if j := tie.Many; j != nil {
 		for _, c := range j.Fired {
 			if w.setsNear(c, causes) {
 				x.followAll(w.model.CauseInputs(c))
@@ -255,43 +225,6 @@ func (w *Separator) setsNear(by solvers.Cause, causes []cause) bool {
 			return assigned
 		})
 	})
-}
-
-// meets tells what depends on the causes of a tie.
-func (w *Separator) meets(tie *solvers.Meeting, causes []cause) (into Into) {
-	c := w.model.Compiled
-	for _, x := range causes {
-		switch {
-		case x.guard >= 0:
-			into.condition(w.model, x.guard)
-			continue
-		case x.clock >= 0:
-			into.part(w.model, c.ClockList[x.clock].Span)
-			continue
-		case tie.Many != nil:
-			into.all = into.all || c.InstantList[x.instant].Bound != tapec.NoBound
-			continue
-		}
-		// Observations and bounds of integrals are where others see a change, and change nothing else.
-		switch in := c.InstantList[x.instant]; in.Kind {
-		case tapec.Fire, tapec.Every:
-			into.events = append(into.events, in.Event)
-		case tapec.Site:
-			for _, o := range c.AtTimes[in.Group].Outputs {
-				into.reads = append(into.reads, tapec.MustName(o.Name))
-			}
-		case tapec.Remode:
-			for _, i := range in.Modes {
-				if n := w.model.ModeAt(i); in.Bound == tapec.NoBound {
-					into.names = append(into.names, n)
-				} else {
-					into.reads = append(into.reads, n)
-				}
-			}
-		}
-	}
-	into.all = into.all || len(into.names)+len(into.events) == 0
-	return into
 }
 
 // Movers tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that

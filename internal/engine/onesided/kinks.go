@@ -23,9 +23,7 @@ type Kinks struct {
 	tapes   map[*tape.Tape]*kinkTape
 	once    []outlet // what is computed from params before the run
 	thresholds
-	around   compiled.Beside[float64] // what is looked at beside marks
-	happened map[[2]int]bool          // events, by elements, that happen in the run
-	known    bool                     // happened is complete
+	around compiled.Beside[float64] // what is looked at beside marks
 	// beside holds params and discretes perturbed to either side along the variables of the derivatives, at the present
 	// mark and before it. Discretes that do not depend on these keep their values. It is empty where no operation
 	// depends on params and discretes alone.
@@ -52,7 +50,6 @@ type thresholds struct {
 	most    []float64                // how large states have been at marks
 	states  []stateInput             // of guards
 	sets    bool                     // a body may set a condition to its threshold
-	idle    map[int]bool             // guards that stand at their thresholds since the start, as stand tells
 	stuck   map[int]bool             // guards that have met their thresholds and have stayed there since
 	decided bool                     // modes has found some at the last mark
 	rests   map[int]bool             // guards of modes that rest at their thresholds behind the last mark
@@ -105,11 +102,8 @@ type Kink struct {
 	last    bool    // Kept: it is kept no longer
 	rests   bool    // the run rests at it, or follows it
 	passes  bool    // a body has taken the run there, and it leaves at once
-	leaves  bool    // Rests: it has rested up to the mark, and does no more
-	taken   bool    // it was there before, and the body has taken it off; or it has come to rest
 	timed   bool    // Set: it is a time, margins those of an instant
 	margins []int   // of conditions at rest, or one that is set or has a kink: their guards
-	resting         // Rests
 	near    float64 // within it
 	decides bool    // about modes, or events
 	settled bool    // a steady state lies at it
@@ -131,18 +125,17 @@ func (k *Kink) alone() bool {
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
 	eval  *tape.Evaluator[float64]
-	again func()                      // runs eval but for what follows from params alone
-	moves []int                       // inputs that are not params
-	ready bool                        // eval has what does so
-	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
-	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
-	sides [2][2]*tape.Partly          // as far as kinks are made of them: by sign, and far or near
-	at    vec.Values                  // what sides lie beside; a copy, since callers keep theirs on the stack
-	known bool                        // at has them, and eval has not run since
-	same  bool                        // sides have what follows from params alone
-	count []int                       // how many numbers nudge moves before each input
-	here  []float64                   // distances from kinks
-	there [2][]float64                // and, as bent looks, those of two of the sides
+	again func()                   // runs eval but for what follows from params alone
+	moves []int                    // inputs that are not params
+	ready bool                     // eval has what does so
+	near  *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
+	sides [2][2]*tape.Partly       // as far as kinks are made of them: by sign, and far or near
+	at    vec.Values               // what sides lie beside; a copy, since callers keep theirs on the stack
+	known bool                     // at has them, and eval has not run since
+	same  bool                     // sides have what follows from params alone
+	count []int                    // how many numbers nudge moves before each input
+	here  []float64                // distances from kinks
+	there [2][]float64             // and, as bent looks, those of two of the sides
 	ops   []tape.Value
 	clock map[tape.Value]bool
 	still map[tape.Value]bool
@@ -307,7 +300,7 @@ func (k *Kinks) addOnce() {
 // Begin tells that another run is looked at, whose steps were made with a relative tolerance, and whether it has second
 // derivatives.
 func (k *Kinks) Begin(rtol float64, second bool) {
-	k.happened, k.known, k.second = map[[2]int]bool{}, false, second
+	k.second = second
 	for _, kt := range k.tapes {
 		kt.ready, kt.same = false, false
 	}
@@ -328,19 +321,13 @@ func (k *Kinks) within(near float64) func() {
 	return func() { k.near = was }
 }
 
-// Meet notes what happens at a mark. It is called for all marks of a run before kinks are weighed.
-func (k *Kinks) Meet(m *solvers.Mark) {
-	k.end = m.T // of the last mark, in the end
-	if m.Kind == solvers.MarkFire {
-		k.happened[[2]int{m.Firing.Event, m.Firing.Elem}] = true
-	}
-}
+// End tells when the run ends. It is called before kinks are weighed.
+func (k *Kinks) End(t float64) { k.end = t }
 
 // AtMark lists the kinks at which the model is at a mark of a run of length span: in what objectives read
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
-// What happens in the run must be known: see Meet.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
-	return append(k.came(m, span), k.atMark(m, span)...)
+	return slices.Concat(k.came(m, span), k.stayed(m, span), k.atMark(m, span))
 }
 
 func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
@@ -377,7 +364,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
-		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.modes(m))
+		return slices.Concat(found, k.set(m), k.due(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:
@@ -449,7 +436,6 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	later, eps := *m, float64(0x1p-20*span)
 	from := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 	later.T, later.Yp = m.T+eps, k.along(&from, eps)
-	// Pieces of a smooth table have kinks where they meet, and rates have none.
 	found := k.look(t, &later, m.Mp, nil)
 	for i := range found {
 		found[i].rests = true
@@ -462,20 +448,25 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 			}
 		}
 	}
-	alone := func(x Kink) bool { return x.Still || x.Held }
-	if slices.ContainsFunc(found, alone) {
-		// Their weight may be zero at the mark itself.
-		bends := func(t0 float64, y []float64) bool {
-			at := vec.Values{vec.T: {t0}, vec.Y: y, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
-			return slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
-				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
-			})
-		}
-		// Nor need it be more than what the motion itself makes of it, as with u*max(p, 1) from u = 0 on.
-		far := float64(0x1p-6 * span)
-		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) && !bends(m.T+far, k.along(&from, far)) {
-			found = slices.DeleteFunc(found, alone)
-		}
+	return found
+}
+
+// stayed lists the kinks at which the rates are just before a mark, and a little earlier: a run may come to them where
+// nothing happens, as max(min(x, a), b) does for a = b as x passes a.
+func (k *Kinks) stayed(m *solvers.Mark, span float64) []Kink {
+	t := k.model.Compiled.Rates
+	if m.Kind == solvers.MarkStart || m.Inside || k.tapes[t] == nil {
+		return nil
+	}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+	if len(k.at(t, &at)) == 0 {
+		return nil
+	}
+	eps := float64(0x1p-20 * span)
+	at[vec.Y], at[vec.T] = k.along(&at, -eps), []float64{m.T - eps}
+	found := k.at(t, &at)
+	for i := range found {
+		found[i].rests = true
 	}
 	return found
 }
@@ -586,13 +577,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 		defer k.within(k.slack)()
 	}
 	at := vec.Values{vec.T: {now}, vec.Y: k.snap(m.Ym), vec.D: m.Dm, vec.P: k.point.P, vec.Fired: firedAt(m)}
-	if len(k.at(t, &at)) == 0 {
-		return nil
-	}
-	for _, out := range t.Outputs {
-		o := outlet{t, out.Name, func(int) bool { return true }}
-		found = append(found, k.through(o, &at, false)...)
-	}
+	found = k.at(t, &at)
 	if g := rootOf(m); g >= 0 { // what is made of the one number that is where the condition holds stays there
 		if in := k.model.GuardInputs(g); len(in) == 1 && k.model.Layout.Part(in[0]).Len == 1 {
 			found = slices.DeleteFunc(found, func(k Kink) bool { return slices.Equal(k.From, in) })

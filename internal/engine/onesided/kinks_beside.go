@@ -83,103 +83,14 @@ func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
 }
 
 // through lists the kinks of the tape of o at some values, or those of params and discretes alone, that what o lets
-// through has: where two pieces of a smooth table meet, each has a kink and their sum has none.
+// through depends on.
 func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
-	found, elems := k.bending(o, at, still)
-	return reaching(found, o.name, elems)
-}
-
-// bending lists the kinks of the tape of o at some values, or those of params and discretes alone, and the elements of
-// what o lets through that have one.
-func (k *Kinks) bending(o outlet, at *vec.Values, still bool) (found []Kink, elems []int) {
-	found = k.at(o.tape, at)
-	if still {
-		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	for turn := range turns {
-		for _, i := range k.bentOn(turn, o, at, still) {
-			if !slices.Contains(elems, i) {
-				elems = append(elems, i)
-			}
-		}
-	}
-	return found, elems
-}
-
-// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions; or
-// those that have none, and of which the kinks inside make another derivative, as of max(min(p, 1), 1) with p = 1.
-func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []int) {
-	kt := k.tapes[o.tape]
-	kt.beside(o.tape)
-	here := kt.eval.Output(o.name)
-	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
-	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
-	var slope []float64      // what derivatives make of it, for half of d
-	for j := range bend {
-		bend[j] = make([]float64, len(here))
-		for side, way := range []float64{beside, -beside} {
-			k.model.Load(o.tape, kt.near, at)
-			k.nudge(turn, kt.near, way/float64(1+j), still)
-			if side == 0 && j == 1 {
-				slope = kt.slope(o)
-			}
-			kt.near.Run()
-			step[side][j] = make([]float64, len(here))
-			for i, x := range kt.near.Output(o.name) {
-				step[side][j][i] = x - here[i]
-				bend[j][i] += x - here[i]
-			}
-		}
-	}
-	for i, x := range here {
-		// stays reports whether a difference does not vanish as d does: not like d to the power of -log2(ratio).
-		stays := func(d *[2][]float64, ratio float64) bool {
-			far, near := math.Abs(d[0][i]), math.Abs(d[1][i])
-			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
-		}
-		odd := func(j int) float64 { return 0.5 * (step[0][j][i] - step[1][j][i]) }
-		far, near := odd(0), odd(1)
-		off := math.Abs(near - slope[i])
-		wrong := math.Abs(far-2*near) <= float64(0x1p-7*math.Abs(far)) && // in proportion to d
-			off > float64(0x1p-45*math.Abs(x)) && off > float64(0x1p-4*max(math.Abs(near), math.Abs(slope[i])))
-		if o.in(i) && (wrong || stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
-			elems = append(elems, i)
-		}
-	}
-	return elems
-}
-
-// slope returns the derivative of an output along the difference of the inputs of near from those of eval.
-func (kt *kinkTape) slope(o outlet) (to []float64) {
-	if kt.along == nil {
-		kt.along = tape.NewEvaluator[complex128](o.tape)
-	}
-	for _, in := range o.tape.Inputs {
-		z, here, near := kt.along.Input(in.Name), kt.eval.Input(in.Name), kt.near.Input(in.Name)
-		for i, x := range here {
-			if z[i] = complex(x, 0); near[i] != x {
-				z[i] = complex(x, float64(tangentStep*(near[i]-x)))
-			}
-		}
-	}
-	kt.along.Run()
-	for _, z := range kt.along.Output(o.name) {
-		to = append(to, imag(z)/tangentStep)
-	}
-	return to
-}
-
-// reaching leaves those of some kinks of a tape that some elements of an output depend on.
-func reaching(found []Kink, output string, elems []int) []Kink {
-	return slices.DeleteFunc(found, func(k Kink) bool {
+	return slices.DeleteFunc(k.at(o.tape, at), func(x Kink) bool {
 		reaches := false
-		k.of.Reached(k.value, func(out tape.Output, i int) {
-			reaches = reaches || out.Name == output && slices.Contains(elems, i)
+		o.tape.Reached(x.value, func(out tape.Output, i int) {
+			reaches = reaches || out.Name == o.name && o.in(i)
 		})
-		return !reaches
+		return !reaches || still && !x.Still && !x.Held
 	})
 }
 

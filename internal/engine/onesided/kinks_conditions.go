@@ -18,53 +18,16 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
 		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM),
 	}
-	all := func(int) bool { return true }
 	if k.anyStill(c.Choose) {
-		for _, out := range c.Choose.Outputs {
-			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
-		}
+		found = slices.DeleteFunc(k.at(c.Choose, &at), func(x Kink) bool { return !x.Still && !x.Held })
 	}
 	if k.anyStill(c.Guards) {
-		truths := tapec.Truths.Name().String()
-		list, jump := k.bending(outlet{c.Guards, truths, func(i int) bool {
+		found = append(found, k.through(outlet{c.Guards, tapec.Truths.Name().String(), func(i int) bool {
 			return c.GuardList[i].Event >= 0 || c.GuardList[i].Mode >= 0
-		}}, &at, true)
-		k.stand(m, jump)
-		if k.known {
-			jump = slices.DeleteFunc(jump, func(i int) bool { return k.idle[i] })
-		}
-		found = append(found, reaching(list, truths, jump)...)
+		}}, &at, true)...)
 	}
 	k.decided = len(found) > 0
 	return decide(found)
-}
-
-// stand notes which conditions of events have been at their thresholds since the start, where they did not hold, and
-// do not come: they are the same on the other side, since what holds at the start is no event. jump are the guards of
-// those that are there at a mark.
-func (k *Kinks) stand(m *solvers.Mark, jump []int) {
-	if m.Kind != solvers.MarkStart {
-		for i := range k.idle {
-			if !slices.Contains(jump, i) {
-				delete(k.idle, i)
-			}
-		}
-		return
-	}
-	k.idle = map[int]bool{}
-	holds := k.tapes[k.model.Compiled.Guards].eval.Output(tapec.Truths.Name().String())
-	for _, i := range jump {
-		if k.never(i, holds[i] != 0) {
-			k.idle[i] = true
-		}
-	}
-}
-
-// never reports whether guard i is the condition of an event that does not hold at the start and does not come.
-func (k *Kinks) never(i int, holds bool) bool {
-	g := k.model.Compiled.GuardList[i]
-	return g.Event >= 0 && !g.Crossing && !holds && !k.happened[[2]int{g.Event, g.Elem}] &&
-		!k.model.Checked.Events[g.Event].Start
 }
 
 // decide notes that kinks decide about modes or events.
@@ -154,57 +117,6 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		}
 	}
 	return found
-}
-
-// taken lists the conditions of events that the body of an event takes exactly off their thresholds to where they hold.
-// Whether they held before decides whether they come to hold, and their events happen. Of several bodies at one time,
-// what lies before the first counts: conditions are read behind the last.
-func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
-	c := k.model.Compiled
-	if k.guards == nil || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
-		return nil
-	}
-	from := m
-	if !m.Caused && k.first.Kind != solvers.MarkStart {
-		from = &k.first
-	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: from.Ym, vec.D: from.Dm, vec.M: from.Mm, vec.P: k.point.P}
-	part := float64(noise)
-	if m.T > k.began {
-		part = max(part, float64(k.slack/beside))
-	}
-	var before, size []float64
-	for i, g := range c.GuardList {
-		if g.Event < 0 || g.Crossing || !settable(g) || !k.reaches(m.Firing.Event, i) {
-			continue
-		}
-		if before == nil {
-			before, size = k.sizes(&at)
-		}
-		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || i == rootOf(from) {
-			continue
-		}
-		k.peek(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P})
-		after := math.Abs(k.guards.Output(tapec.Margins.Name().String())[i])
-		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
-			continue
-		}
-		kink := Kink{Op: tape.Less, Span: g.Span, Set: true, margins: []int{i}}
-		kink.From = append(k.model.GuardInputs(i), k.timeOf(m)...)
-		kink.Rounded = before[i] != 0 || !g.Clock && k.passing(i, &at)
-		found = append(found, kink)
-	}
-	return found
-}
-
-// passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
-// round.
-func (k *Kinks) passing(i int, at *vec.Values) bool {
-	here := k.peek(at)[i]
-	later := *at
-	later[vec.T] = []float64{at[vec.T][0] + beside}
-	later[vec.Y] = k.along(at, beside)
-	return k.peek(&later)[i] != here
 }
 
 // put is an instant whose time the body of an event assigns, and what that follows from.

@@ -14,18 +14,6 @@ import (
 // A condition may stay exactly at its threshold for a while: T > hi while T is at rest at hi. Whatever moves T or hi at
 // any time of that while takes it to one side, where it holds, or to the other, where it does not.
 
-// resting is how a condition rests at its threshold behind a mark.
-type resting struct {
-	matters bool    // some condition changes with it
-	unknown bool    // it reads algebraic unknowns, whose rates are not known
-	soon    float64 // and is to be looked at so much later at least
-	seen    bool    // and has been looked at later,
-	stays   bool    // where it was still at rest
-}
-
-// ends reports whether it has not rested so that it matters, as far as that was looked at.
-func (r *resting) ends() bool { return r.unknown && !r.stays || !r.matters }
-
 // mayRest reports whether a guard may stay at a threshold that something moves: it is that of one comparison. Those of
 // time alone may, as of max(t, p) >= 1; of modes alone, as of mod(floor(t), 2), they do not.
 func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound && !g.Held }
@@ -76,8 +64,8 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			if k.rests[i] && met[i] && near0(here[i], near[i]) {
 				found = append(found, Kink{
-					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, From: k.model.GuardInputs(i),
-					margins: []int{i}, spot: spot{at: at},
+					Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i},
+					spot: spot{at: at},
 				})
 			}
 			delete(k.rests, i)
@@ -100,7 +88,6 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		same[g.Span] = len(found)
 		found = append(found, Kink{
 			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i}, rests: true,
-			resting: resting{soon: eps, unknown: k.model.ReadsUnknowns(i), matters: g.Event >= 0 || g.Mode >= 0},
 		})
 	}
 	return found
@@ -142,8 +129,7 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			continue
 		}
 		found = append(found, Kink{
-			Op: tape.Less, Span: c.GuardList[i].Span, Rests: true, taken: true, margins: []int{i},
-			From: k.model.GuardInputs(i),
+			Op: tape.Less, Span: c.GuardList[i].Span, Rests: true, margins: []int{i}, From: k.model.GuardInputs(i),
 		})
 	}
 	return found
@@ -177,15 +163,4 @@ type memo struct {
 	reached map[int]bool     // what reachesAny has found, by events
 	reads   map[int][]string // the inputs of the margins of guards, where reaches has asked for them
 	puts    map[int][]put    // the instants that bodies put somewhere, by events, where due has asked for them
-}
-
-// matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
-// nothing where x is less.
-func (k *Kinks) matter(x *Kink, at *vec.Values) bool {
-	list := k.model.Compiled.GuardList
-	whole := func(i int) bool { return list[i].Event >= 0 || list[i].Mode >= 0 }
-	k.peek(at)
-	return slices.ContainsFunc(x.margins, func(i int) bool {
-		return whole(i) || tape.Switches(k.guards, tapec.Truths.Name().String(), i, noise, whole)
-	})
 }

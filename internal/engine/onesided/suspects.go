@@ -1,8 +1,6 @@
 package onesided
 
 import (
-	"slices"
-
 	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
@@ -23,14 +21,11 @@ type Suspects struct {
 	cause     sets.Set     // what moves the time of the last mark that changes something
 	last      float64      // the time of that
 	named     map[tapec.Name]sets.Set
-	rest      []*Kink // at which the run rests behind the last mark
-	d, modes  []float64
 	evals     compiled.Beside[complex128]
 }
 
 // Suspects returns what tells that of variables, whose derivatives are that many columns.
 func (k *Kinks) Suspects(variables []compiled.Variable, columns int) *Suspects {
-	k.known = true
 	x := &Suspects{
 		kinks: k, variables: variables, columns: columns, all: sets.New(columns), named: map[tapec.Name]sets.Set{},
 		evals: compiled.NewBeside[complex128](k.model),
@@ -47,8 +42,6 @@ func (x *Suspects) Mark(m *solvers.Mark) {
 	if m.Kind != solvers.MarkSite {
 		x.cause, x.last = x.time, m.T
 	}
-	x.d, x.modes = slices.Clone(m.Dp), slices.Clone(m.Mp)
-	x.rest = x.rest[:0]
 }
 
 // timeOf finds what moves the time of a mark.
@@ -108,15 +101,14 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	return s
 }
 
-// Weigh tells of kinks that were found at the last mark. Of those at which the run rests it tells that of the run until
-// the next mark, for which Point and then End must be called.
+// Weigh tells of kinks that were found at the last mark.
 func (x *Suspects) Weigh(found []Kink) {
 	for i := range found {
 		x.weigh(&found[i])
 	}
 }
 
-// WeighInside does so for kinks within the piece behind the last mark, after End. The run rests at none of them.
+// WeighInside does so for kinks within the piece behind the last mark.
 func (x *Suspects) WeighInside(found []Kink) {
 	x.time = nil
 	x.Weigh(found)
@@ -133,9 +125,10 @@ func (x *Suspects) weigh(k *Kink) {
 		}
 	}
 	switch {
+	case k.settled && m.Moment(x.mark.Firing.Event) == compiled.AfterEnd:
+		k.Into.all = true // what is read there and depends on it
 	case k.settled:
 		k.spread(m)
-		x.ofReaders(k)
 	case k.Kept && !k.last:
 		return
 	case k.Tie, k.Kept, k.Dosed:
@@ -144,15 +137,9 @@ func (x *Suspects) weigh(k *Kink) {
 		x.ofBody(k)
 	case k.Set && !k.timed:
 		k.Guards = k.margins
-	case k.Corner, k.Set, k.leaves:
-	case k.Rests:
-		if x.rest = append(x.rest, k); k.taken { // it has come to rest
-			x.rest = x.rest[:len(x.rest)-1]
-		}
-	case k.rests:
-		k.Smooth = true
-		x.rest = append(x.rest, k)
-		return // until it is known what it makes bend
+	case k.Corner, k.Set, k.Rests:
+	case k.rests: // it may bend more on the way than where it was found
+		k.spread(m)
 	case k.passes: // on one side it is met a little later, or not at all
 		k.Smooth, k.Meets = true, true
 		k.spread(m)
@@ -193,45 +180,6 @@ func (x *Suspects) ofBody(k *Kink) {
 	if body := x.kinks.model.Compiled.Affects[x.mark.Firing.Event]; body != nil {
 		for _, in := range body.Inputs {
 			k.Moves.Join(x.of(tapec.MustName(in.Name)))
-		}
-	}
-}
-
-// Wants reports whether points of the piece behind the last mark are of use.
-func (x *Suspects) Wants() bool { return len(x.rest) > 0 }
-
-// Point takes notice of a state of the run behind the last mark.
-func (x *Suspects) Point(t float64, y []float64) {
-	at := vec.Values{vec.T: {t}, vec.Y: y, vec.D: x.d, vec.M: x.modes, vec.P: x.kinks.point.P}
-	near := 0.0
-	for _, k := range x.rest {
-		near = max(near, k.near)
-	}
-	defer x.kinks.within(near)()
-	for _, k := range x.rest {
-		if !k.Rests {
-			x.tilt(k, &at)
-			continue
-		}
-		k.matters = k.matters || x.kinks.matter(k, &at)
-		if k.unknown && t >= x.mark.T+k.soon {
-			here, size := x.kinks.sizes(&at)
-			still := slices.ContainsFunc(k.margins, func(m int) bool { return near0(here[m], size[m]) })
-			k.stays = (k.stays || !k.seen) && still
-			k.seen = true
-		}
-	}
-}
-
-// End tells that the next mark comes.
-func (x *Suspects) End() {
-	for _, k := range x.rest {
-		switch {
-		case !k.Rests:
-			k.spread(x.kinks.model)
-			x.moves(k)
-		case k.ends():
-			clear(k.Moves)
 		}
 	}
 }
@@ -297,28 +245,4 @@ func (k *Kink) spread(m *compiled.Model) {
 // but at other times.
 func (k *Kink) counts(m *compiled.Model, out tape.Output, i int) bool {
 	return k.of != m.Compiled.Peaks || m.Layout.Part(tapec.MustName(out.Name)).Offset+i == k.peak
-}
-
-// ofReaders makes what bends at a steady state after the end of a run what is read there and depends on it.
-func (x *Suspects) ofReaders(k *Kink) {
-	m := x.kinks.model
-	e := x.mark.Firing.Event
-	if m.Moment(e) != compiled.AfterEnd || k.Into.all || len(k.Into.events) > 0 {
-		return
-	}
-	read := m.Compiled.AtEvents[e]
-	if read == nil { // by observations alone
-		k.Into.all = true
-		return
-	}
-	var readers []tapec.Name
-	for _, out := range read.Outputs {
-		n := tapec.MustName(out.Name)
-		by := newDependence(x.kinks.problem, nil)
-		by.followAll(compiled.InputsOf(read, n, -1))
-		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
-			readers = append(readers, n)
-		}
-	}
-	k.Into.names = readers
 }

@@ -118,9 +118,9 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			if err := r.pieces(ctx, s, mine, d); err != nil {
 				return nil, err
 			}
-			s.LeapStates(d)
-			s.TellSides(r.model.Explain, decided, d.Clears)
 		}
+		s.TakeBeside(d)
+		s.TellSides(r.model.Explain, decided, d != nil && d.Clears)
 		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 	}
 	if !r.settings.Trust {
@@ -128,7 +128,6 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		return o, nil
 	}
 	s.GradeBy(g, o)
-	s.DoubtLeaps()
 	if s.Decided != nil {
 		s.DoubtTimes(mine.of(0))
 	}

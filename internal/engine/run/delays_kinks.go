@@ -55,7 +55,7 @@ func staysAtKinks(ctx context.Context, r *Runner) (bool, error) {
 		if l.stays(&m) {
 			return true, nil
 		}
-		l.find.Meet(&m)
+		l.find.End(m.T)
 		was.T, was.Dp, was.Mp = m.T, slices.Clone(m.Dp), slices.Clone(m.Mp)
 	}
 	return false, nil
@@ -84,8 +84,5 @@ func (l *kinksOfPast) stays(m *solvers.Mark) bool {
 	})
 	l.suspects.Mark(&at)
 	l.suspects.Weigh(found)
-	moved := func(k onesided.Kink) bool { return k.Moved() }
-	conditions := slices.ContainsFunc(found, moved)
-	l.suspects.End()
-	return conditions || slices.ContainsFunc(found, moved)
+	return slices.ContainsFunc(found, func(k onesided.Kink) bool { return k.Moved() })
 }

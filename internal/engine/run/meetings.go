@@ -13,30 +13,26 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []trust.Meeting) {
 	list := stats.Meetings
 	for i := range list {
 		for _, f := range r.worker.Folds(list[i:i+1], stats.Fired, r.places, r.columns) {
-			a, b := list[i].Names[0], list[i].Names[1]
-			m := trust.Meeting{
-				Meeting: list[i], Fold: f, Columns: make([]bool, r.columns), Of: r.model.Explain,
-				Told: slices.ContainsFunc(stats.Warnings, func(w solvers.Warning) bool {
-					return w.Name == a && w.Other == b || w.Name == b && w.Other == a
-				}),
-			}
-			f.Mark(m.Columns)
-			found = append(found, m)
+			found = append(found, trust.Meeting{Meeting: list[i], Fold: f, Of: r.model.Explain})
 		}
 	}
 	return found
 }
 
-// foldsOfMeetings returns what meetings of the last run, and these with kinks, fold at least so that second derivatives
-// may jump: where things come at two times in place of one.
+// foldsOfMeetings returns what meetings of the last run fold, and what they fold with kinks at least so that second
+// derivatives may jump: where things come at two times in place of one.
 func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []onesided.Fold) {
 	for i := range r.met {
 		list = append(list, r.met[i].Fold)
 	}
+	if !r.wantsSecond() {
+		return list
+	}
+	n := len(list)
+	list = append(list, list...)
 	list = append(list, r.worker.Folds(stats.Bends, stats.Fired, r.places, r.columns)...)
-	for i := range list {
+	for i := n; i < len(list); i++ {
 		list[i].Meets = true
-		list[i].Into = onesided.IntoAll() // also what else happens then, at a time that either sets
 	}
 	return list
 }

@@ -102,13 +102,13 @@ func (n *neighbours) prepare(ctx context.Context, sizes []float64) error {
 			return err
 		}
 	}
-	n.s.Beside()
 	n.by = make([]float64, n.columns)
 	for i, v := range n.variables {
 		for k := range v.Size() {
 			n.by[v.Offset+k] = sizes[i]
 		}
 	}
+	n.s.Beside(n.by, 10*n.settings.LeastAbsolute())
 	n.part = max(nearbyPart, float64(nearbyTols*n.Runner.beside.settings.Solver.RTol))
 	n.second = n.second && n.affords(n.Runner.beside)
 	return nil
@@ -133,11 +133,11 @@ func (n *neighbours) together(ctx context.Context, list []int) error {
 				}
 				return nil
 			}
-			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
+			n.s.Side(&n.fine.Sensitivities, x, steps, false)
 		}
 	}
 	for _, k := range list {
-		if n.s.Compared[k] = n.s.Continues(k, n.by); !n.s.Compared[k] {
+		if n.s.Compared[k] = n.s.Continues(k); !n.s.Compared[k] {
 			n.s.Ask(k)
 		}
 	}
@@ -164,12 +164,11 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 			return err
 		case x == nil:
 			n.s.Unsure(k)
-		case n.second:
-			n.s.Sideways = append(n.s.Sideways, *x)
-			n.s.Side(&n.fine.Sensitivities, x, steps, n.by)
-			n.s.Alone(x, k, steps[k])
 		default:
-			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
+			if n.second {
+				n.s.Sideways = append(n.s.Sideways, *x)
+			}
+			n.s.Side(&n.fine.Sensitivities, x, steps, n.second)
 			n.s.Alone(x, k, steps[k])
 		}
 	}

@@ -92,7 +92,6 @@ type outcome struct {
 	sum      *totals
 	met      []trust.Meeting
 	missed   []solvers.Warning // what it may have missed
-	tied     []float64         // when it warned of ties
 	opinion  *trust.Opinion    // of the result; nil for none
 	happened trust.Happenings
 	events   *loggedEvents // nil where they are listed
@@ -557,15 +556,12 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
-	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
-	out.Crossed = followable(stats.Warnings, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
+	r.missed = nearMisses(stats.Warnings)
+	out.Crossed = followable(&stats, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
 	r.kinked = kinks
 	out.Kinked = kinkedBy(r, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
-	folds := append(kinks, r.worker.Folds(stats.Ties, stats.Fired, r.places, r.columns)...)
-	if r.wantsSecond() {
-		folds = append(folds, r.foldsOfMeetings(&stats)...)
-	}
+	folds := append(kinks, r.foldsOfMeetings(&stats)...)
 	ofPast, err := foldsOfPast(ctx, r, stats.Steps)
 	if err != nil {
 		return nil, r.failed(err, r.worker)

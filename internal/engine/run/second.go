@@ -448,7 +448,7 @@ func both(
 	if err != nil {
 		return first, nil, false, err
 	}
-	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends) > 0 || stats.Stopped ||
+	if len(stats.Warnings)+len(stats.Meetings)+len(stats.Bends) > 0 || stats.Stopped ||
 		len(r.warnings.All()) > before {
 		return first, nil, false, nil
 	}

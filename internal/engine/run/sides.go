@@ -135,7 +135,7 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 	if found.Times != nil {
 		s.times = timesOfEvents(r, c, found.Times)
 	}
-	s.settled = s.explain(r.missed) && s.meets(r.tied)
+	s.settled = s.explain(r.missed) && s.meets(r.met)
 	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
 	s.limit()
@@ -308,18 +308,13 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 
 // followable reports whether what a run warned of is nothing that package contact does not know. Times that differ by
 // no more than near are one.
-func followable(list []solvers.Warning, near float64) bool {
-	for i := range list {
-		switch w := &list[i]; w.Kind {
-		case solvers.Edge, solvers.Brink, solvers.Grazing:
+func followable(stats *solvers.Stats, near float64) bool {
+	for _, w := range stats.Warnings {
+		if w.Kind == solvers.Edge || w.Kind == solvers.Brink || w.Kind == solvers.Grazing {
 			return false
-		case solvers.Tie, solvers.OneSided, solvers.Together:
-			if w.Value > near { // at two times, which lie near each other
-				return false
-			}
 		}
 	}
-	return true
+	return !slices.ContainsFunc(stats.Meetings, func(m solvers.Meeting) bool { return m.Rounded || m.Gap > near })
 }
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
@@ -327,7 +322,6 @@ func followable(list []solvers.Warning, near float64) bool {
 func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []float64, share float64,
 ) (d *trust.Decision, all bool) {
 	s.Undo()
-	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
 		return nil, false
 	}
@@ -402,22 +396,6 @@ func isMet(r *Runner, s *Sides, f *onesided.Fold) bool {
 	})
 }
 
-// leapsOf returns how far derivatives by columns along which both runs go on from other states are from those of the
-// sides: what the order of the run says of them is one side at best. It is 0 for all others.
-func leapsOf(s *trust.Result, mine, theirs *Sides) []float64 {
-	if mine == nil || theirs == nil || !slices.Contains(mine.Leaps, true) {
-		return nil
-	}
-	list := make([]float64, len(s.Gradient))
-	for at := range list {
-		if k := at % s.Columns; mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] {
-			l, r := mine.Left[at/s.Columns*mine.n+k], mine.Right[at/s.Columns*mine.n+k]
-			list[at] = math.Abs(l-r) + math.Abs(l-s.Gradient[at])
-		}
-	}
-	return list
-}
-
 // explain reports whether all that may have been missed is a cause of a coincidence, which it reaches there.
 func (s *Sides) explain(missed []solvers.Warning) bool {
 	for i := range missed {
@@ -431,25 +409,13 @@ func (s *Sides) explain(missed []solvers.Warning) bool {
 	return true
 }
 
-// meets reports whether all ties of a run are at coincidences that were met.
-func (s *Sides) meets(tied []float64) bool {
-	for _, t := range tied {
-		if !slices.ContainsFunc(s.runs[0].times, func(x float64) bool { return math.Abs(x-t) <= s.runs[0].within }) {
-			return false
-		}
-	}
-	return true
-}
-
-// tieTimes lists when a run warned of ties.
-func tieTimes(list []solvers.Warning) (times []float64) {
-	for i := range list {
-		switch list[i].Kind {
-		case solvers.Tie, solvers.OneSided, solvers.Together:
-			times = append(times, list[i].T)
-		}
-	}
-	return times
+// meets reports whether all meetings of a run are at coincidences that were met.
+func (s *Sides) meets(list []trust.Meeting) bool {
+	return !slices.ContainsFunc(list, func(m trust.Meeting) bool {
+		return !slices.ContainsFunc(s.runs[0].times, func(t float64) bool {
+			return math.Abs(t-m.T) <= s.runs[0].within
+		})
+	})
 }
 
 // nearMisses lists what a run may have missed.

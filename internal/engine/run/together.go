@@ -180,7 +180,7 @@ func (r lanePart) calm() bool {
 // contributed returns what an experiment adds to the totals; nil where there is more to tell of its run than numbers.
 func (r lanePart) contributed(res *sens.Result, host *served, took float64) *contribution {
 	stats := host.worker.Solver.Stats()
-	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
+	if len(stats.Warnings)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
 		stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
 		return nil
 	}

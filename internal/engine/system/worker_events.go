@@ -98,7 +98,6 @@ func (w *Worker) Events() []solvers.Event {
 		list[i] = solvers.Event{
 			Name: e.Name, Element: w.model.Checked.Element(e), Elems: compiled.EventElems(e.Indices),
 			Policy: e.Policy, Varies: e.Rank != nil, Explicit: !e.Guarded(), Silent: e.Hidden,
-			Read:    w.model.Compiled.AtEvents[i] != nil,
 			Settles: e.Settles, After: e.After,
 		}
 		if e.Transient {

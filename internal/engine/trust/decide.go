@@ -50,16 +50,10 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 	some := false
 	s.Decided, s.decision = make([]bool, len(s.Gradient)), d
 	d.used = map[int]int{}
-	most := make([]float64, len(s.Values)) // of what a move of a variable by its size does
-	for at, x := range s.Gradient {
-		if by := math.Abs(x) * d.Sizes[at%s.Columns]; by <= math.MaxFloat64 {
-			i := at / s.Columns
-			most[i] = max(most[i], by, math.Abs(s.Values[i].Value))
-		}
-	}
 	for i := range s.Values {
+		most := s.most(i, d.Sizes)
 		for k := range d.N {
-			known := s.decide(d, i, k, most[i], share)
+			known := s.decide(d, i, k, most, share)
 			if k < s.Columns {
 				s.Decided[i*s.Columns+k] = known
 				all, some = all && known, some || known
@@ -242,20 +236,6 @@ func (s *Result) use(d *Decision, c int) int {
 	return d.used[c]
 }
 
-// DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
-// runs on both sides have decided.
-func (s *Result) DoubtLeaps() {
-	for at, differ := range s.Uncertain {
-		noise := float64(1e-5 * math.Abs(s.Gradient[at]))
-		if s.Errors != nil {
-			noise += 10 * s.Errors[at]
-		}
-		if differ > noise && s.Trusts != nil && !s.compared(at%s.Columns) {
-			s.Trusts[at] = max(s.Trusts[at], result.Loose)
-		}
-	}
-}
-
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {
@@ -306,7 +286,7 @@ func (s *Result) DoubtTimes(times []float64, within float64) {
 
 // Undo forgets what Decide took.
 func (s *Result) Undo() {
-	s.Decided, s.OneSided, s.timesKnown, s.decision = nil, result.OneSided{}, nil, nil
+	s.Decided, s.OneSided, s.timesKnown, s.decision, s.aside = nil, result.OneSided{}, nil, nil, nil
 	for i := range s.Events {
 		s.Events[i].OneSided = nil
 	}
@@ -327,18 +307,12 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		var sides, leaps []string
 		for _, b := range s.OneSided.Sides {
 			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
-				what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(&s.Sensitivities, b.Column)
-				if b.Column == result.Along {
-					what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
-				}
-				sides = append(sides,
-					what+" is "+diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
+				sides = append(sides, sidesInWords(&s.Sensitivities, &b))
 			}
 		}
 		for _, x := range s.OneSided.Leaps {
 			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
-				leaps = append(leaps, s.Values[x.Value].Name+" is "+diag.Number(x.Left)+" on the left of "+
-					ColumnName(&s.Sensitivities, x.Column)+", "+diag.Number(x.Right)+" on its right")
+				leaps = append(leaps, leapInWords(&s.Sensitivities, &x))
 			}
 		}
 		if len(sides) > 0 {
@@ -354,6 +328,44 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 				together(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
+	var sides, leaps []string
+	for i := range s.OneSided.Sides {
+		if b := &s.OneSided.Sides[i]; len(b.Coincidences) == 0 {
+			sides = append(sides, sidesInWords(&s.Sensitivities, b))
+		}
+	}
+	for i := range s.OneSided.Leaps {
+		if leap := &s.OneSided.Leaps[i]; len(leap.Coincidences) == 0 {
+			leaps = append(leaps, leapInWords(&s.Sensitivities, leap))
+		}
+	}
+	if len(sides) > 0 {
+		s.Note(x, explain.CodeTie, diag.Note, "by runs on both sides, %s", first(sides, "derivative"))
+	}
+	if len(leaps) > 0 {
+		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both "+
+			"sides: %s", first(leaps, "value"))
+	}
+}
+
+// sidesInWords says what a derivative is on both sides.
+func sidesInWords(s *result.Sensitivities, b *result.BothSides) string {
+	what := "d" + s.Values[b.Value].Name + "/d" + ColumnName(s, b.Column)
+	if b.Column == result.Along {
+		what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
+	}
+	return what + " is " + diag.Number(b.Left) + " from the left, " + diag.Number(b.Right) + " from the right"
+}
+
+// leapInWords says what a value is on both sides of what it leaps by.
+func leapInWords(s *result.Sensitivities, x *result.Leap) string {
+	v := &s.Values[x.Value]
+	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
+		diag.Number(x.Right) + " on its right"
+	if x.Left != v.Value && x.Right != v.Value {
+		text += ", " + diag.Number(v.Value) + " at it"
+	}
+	return text
 }
 
 // together says that causes come at one time; a single one comes at a limit of its own, such as its last time.

@@ -32,9 +32,6 @@ type Evidence struct {
 	Cleared bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
-	// Uncertain is how far derivatives by what makes states leap at a coincidence are from those of the sides; nil for
-	// none.
-	Uncertain []float64
 	// Crossed tells that nothing else than ties and kinks makes derivatives one-sided, so far as the run tells, and
 	// Kinked for which kinks do; nil for none.
 	Crossed bool
@@ -47,7 +44,10 @@ type Evidence struct {
 	Sideways []Sideways
 
 	decision   *Decision // what Decide was told last
+	by         []float64 // the sizes of columns, where runs on both sides were made,
+	promised   float64   // and the error that tolerances allow of any value
 	parted     []bool    // columns by which Unlike is too much; nil for none
+	aside      []bool    // columns of which runs on both sides tell two derivatives; nil for none
 	timesKnown [][]bool  // [events][columns] whether derivatives of their times are known on both sides; nil for none
 }
 
@@ -55,8 +55,6 @@ type Evidence struct {
 type Meeting struct {
 	solvers.Meeting
 	Fold       onesided.Fold
-	Columns    []bool
-	Told       bool // by a warning of the run
 	Of         *explain.Explainer
 	Experiment string // whose run it was; "" for that of the model
 }

@@ -323,7 +323,7 @@ objective J = final(x)`, "adjoint")
 		t.Fatal(err)
 	}
 	for _, v := range s.Variables {
-		if got, want := s.Trust(0, v), map[bool]odes.Trust{true: odes.Loose}[v.Name == "p"]; got != want {
+		if got, want := s.Trust(0, v), map[bool]odes.Trust{true: odes.Lost}[v.Name == "p"]; got != want {
 			t.Errorf("J by %v is %v, want %v", v, got, want)
 		}
 	}

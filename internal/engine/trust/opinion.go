@@ -217,7 +217,9 @@ var doubtful = []diag.Code{explain.CodeTie, explain.CodeKink}
 func (s *Result) doubted() bool { return s.warned(doubtful...) }
 
 // OnlyKinks reports whether derivatives of no times are those of one side, for all that the run of s warned of.
-func (s *Result) OnlyKinks() bool { return len(s.Events) == 0 && !s.warned(explain.CodeTie) }
+func (s *Result) OnlyKinks() bool {
+	return len(s.Events)+len(s.Meetings) == 0 && !s.warned(explain.CodeTie)
+}
 
 // Doubts counts the warnings that derivatives are those of one side.
 func Doubts(list []diag.Diagnostic) (n int) {

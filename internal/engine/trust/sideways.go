@@ -27,7 +27,7 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 		return false
 	}
 	moves := func(k int) bool {
-		return slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Columns[k] }) &&
+		return slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Fold.Moves.Has(k) }) &&
 			open(k, func(int, int) bool { return true })
 	}
 	for k := range s.Columns {
@@ -46,16 +46,17 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 	return list, met
 }
 
-// Beside prepares s for Side.
-func (s *Result) Beside() {
+// Beside prepares s for Side. by are the sizes of columns, and promised is the error that tolerances allow of any value.
+func (s *Result) Beside(by []float64, promised float64) {
+	s.by, s.promised = by, promised
 	s.Unlike, s.Compared = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
 	s.Leapt, s.Ends = map[int][]bool{}, map[int][2]End{}
 }
 
-// End is what values on one side of a variable continue to at the variable itself.
+// End is what a value and its derivative on one side of a variable continue to at the variable itself.
 type End struct {
-	Value float64
-	Error float64 // NaN where the value is not known
+	Value, Slope float64
+	Error, Off   float64 // of these; NaN where they are not known
 }
 
 // End returns what value i continues to from runs on one side of a column. x.Near is away by a step, x.Far by two: a
@@ -69,7 +70,9 @@ func (x *Sideways) End(i, at int, by float64) End {
 	if math.Abs(cubic) <= off {
 		cubic = 0
 	}
-	return End{cubic, off}
+	near, far := x.Near.Gradient[at], x.Far.Gradient[at]
+	bend := float64(0.01*math.Abs(near-far)) + float64(x.Noise*max(math.Abs(near), math.Abs(far))) // a root's is large
+	return End{cubic, 2*near - far, off, bend}
 }
 
 // Alone notes which values are those at column k on the side that runs were on, away by step.
@@ -78,7 +81,7 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 		at := i*s.Columns + k
 		e, ok := s.Ends[at]
 		if !ok {
-			e = [2]End{{Error: math.NaN()}, {Error: math.NaN()}}
+			e = [2]End{{Error: math.NaN(), Off: math.NaN()}, {Error: math.NaN(), Off: math.NaN()}}
 		}
 		side := 0
 		if step > 0 {
@@ -89,24 +92,69 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 	}
 }
 
-// LeapStates adds the values on both sides of columns along which states leap at coincidences, as runs on both sides
-// have them: those that are known to be others. The rest stays as these runs grade it.
-func (s *Result) LeapStates(d *Decision) {
+// TakeBeside takes from runs on both sides of columns which values leap, and which derivatives are others on the other
+// side, as far as these runs know: values come to others, or to one that the run itself does not have, as where bodies
+// come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
+// sides say that the run itself has; nil for nothing.
+func (s *Result) TakeBeside(d *Decision) {
 	for at := range s.Gradient {
 		i, k := at/s.Columns, at%s.Columns
-		e, ok := s.Ends[at]
-		off := math.Abs(e[0].Value - e[1].Value)
-		if !d.Leaps[k] || !ok || !(off > 100*(e[0].Error+e[1].Error)) ||
-			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k }) {
-			continue
-		}
-		for side := range e { // the order of the run is that of one side
-			if y := s.Values[i].Value; math.Abs(y-e[side].Value) <= e[side].Error {
-				e[side].Value = y
+		e, known := s.Ends[at]
+		switch y := s.Values[i]; {
+		case !known || s.decided(i, k):
+		case math.IsInf(s.Unlike[at], 1):
+			leap, leaps := s.leapOf(e, &y)
+			leap.Value, leap.Column = i, k
+			switch {
+			case leaps && d != nil && d.Leaps[k]:
+				s.leapsBy(d, k, leap)
+			case leaps:
+				s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 			}
+		case d == nil: // else what the sides do not tell is not known
+			s.takeSides(i, k, e, float64(1e-6*s.most(i, s.by))/s.by[k])
 		}
-		s.leapsBy(d, k, result.Leap{Value: i, Column: k, Left: e[0].Value, Right: e[1].Value})
 	}
+}
+
+// leapOf takes from what y comes to on both sides of a column whether it leaps there, by more than tolerances allow.
+func (s *Result) leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
+	least := float64(100*(e[0].Error+e[1].Error)) + s.promised
+	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
+	leaps = math.Abs(e[0].Value-e[1].Value) > least || off > least+float64(100*y.Error)
+	for side := range e { // the order of the run is that of one side
+		if math.Abs(y.Value-e[side].Value) <= least {
+			e[side].Value = y.Value
+		}
+	}
+	return result.Leap{Left: e[0].Value, Right: e[1].Value, Coincidences: []int{}}, leaps
+}
+
+// takeSides takes from what the derivative of value i by column k comes to on both sides whether it is two, which are
+// least apart at least.
+func (s *Result) takeSides(i, k int, e [2]End, least float64) {
+	at := i*s.Columns + k
+	x, l, r := s.Gradient[at], e[0].Slope, e[1].Slope
+	size, err := max(math.Abs(l), math.Abs(r)), max(e[0].Off, e[1].Off)
+	if s.Errors != nil {
+		err += s.Errors[at]
+	}
+	differ := math.Abs(l-r) > max(least, float64(0.01*size))
+	known := err <= float64(1e-4*size) && min(math.Abs(x-l), math.Abs(x-r)) <= 4*err
+	if !differ || !known || s.Kinked != nil && s.Kinked[at] || s.Rounded != nil && s.Rounded[at] {
+		return
+	}
+	if math.Abs(x-l) < math.Abs(x-r) { // the order of the run is that of one side
+		l = x
+	} else {
+		r = x
+	}
+	side := result.BothSides{Value: i, Column: k, Left: l, Right: r, Coincidences: []int{}}
+	s.OneSided.Sides, s.Unlike[at] = append(s.OneSided.Sides, side), 0
+	if s.aside == nil {
+		s.aside = make([]bool, s.Columns)
+	}
+	s.aside[k] = true
 }
 
 // Unsure has nothing known of the derivatives by column k.
@@ -116,10 +164,25 @@ func (s *Result) Unsure(k int) {
 	}
 }
 
+// most returns the most that a variable changes value i by where it changes by its size, or the value if that is more.
+// by are the sizes of columns.
+func (s *Result) most(i int, by []float64) float64 {
+	most := math.Abs(s.Values[i].Value)
+	for k, x := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
+		if moved := float64(by[k] * math.Abs(x)); moved <= math.MaxFloat64 {
+			most = max(most, moved)
+		}
+	}
+	return most
+}
+
+// partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
+const partOfRounding = 1e-13
+
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
-// them continue to. x.Near is away by steps, which are 0 for all other columns. Unless sizes is nil, it also notes what
-// that says of second derivatives. sizes are those of columns.
-func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []float64) {
+// them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
+// says of second derivatives.
+func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, second bool) {
 	row := make([]float64, s.Columns)
 	moved := 0
 	for _, by := range steps {
@@ -143,7 +206,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
-		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, apart))
+		least := float64(x.Noise*size) + min(float64(partOfRounding*s.most(i, s.by)), s.promised)
+		jumps := !(off <= noise+least || x.comes(off, apart))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -159,30 +223,24 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
-			if sizes != nil {
+			if second {
 				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps, sizes)
+				s.leap(i, k, fine.Gradient[from:to], row, jumps, s.by)
 			}
 		}
 	}
 }
 
 // Continues reports whether all derivatives by column k continue to what Side has compared them with, with room to
-// spare. sizes are those of columns.
-func (s *Result) Continues(k int, sizes []float64) bool {
-	for i, v := range s.Values {
-		most := math.Abs(v.Value)
-		row := s.Gradient[i*s.Columns : (i+1)*s.Columns]
-		for l, x := range row {
-			if by := float64(sizes[l] * math.Abs(x)); by <= math.MaxFloat64 {
-				most = max(most, by)
-			}
-		}
-		off, at := float64(1e-4*math.Abs(row[k])), i*s.Columns+k
+// spare.
+func (s *Result) Continues(k int) bool {
+	for i := range s.Values {
+		at := i*s.Columns + k
+		off := float64(1e-4 * math.Abs(s.Gradient[at]))
 		if s.Errors != nil {
 			off = max(off, 10*s.Errors[at])
 		}
-		if x := s.Unlike[at]; !(x <= off || float64(x*sizes[k]) <= float64(1e-9*most)) {
+		if x := s.Unlike[at]; !(x <= off || float64(x*s.by[k]) <= float64(1e-9*s.most(i, s.by))) {
 			return false
 		}
 	}

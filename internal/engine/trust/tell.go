@@ -21,7 +21,7 @@ func (s *Result) Tell(x *explain.Explainer, o *Opinion) {
 		s.Note(x, result.CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
 			"depends on it can be trusted", o.Strange, o.By)
 	}
-	s.tellMeetings()
+	s.tellMeetings(o.Strange != "")
 	s.Conclude(x, o)
 }
 
@@ -44,25 +44,31 @@ func (s *Result) Note(x *explain.Explainer, code diag.Code, level diag.Level, fo
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], l.All()...)
 }
 
-// tellMeetings warns of the meetings that derivatives of s are on one side of.
-func (s *Result) tellMeetings() {
+// tellMeetings warns of the meetings that derivatives of s are on one side of; or of all, since one may be why runs
+// differ in what happens.
+func (s *Result) tellMeetings(all bool) {
 	var l diag.List
-	open := slices.Clone(s.parted) // columns of which nothing is told
+	open := make([]bool, s.Columns) // columns of which nothing is told
+	for at, t := range s.Trusts {
+		i, k := at/s.Columns, at%s.Columns
+		open[k] = open[k] || s.parted != nil && s.parted[k] || t > result.Sound && s.isSided(i, k)
+	}
+	for k := range s.aside {
+		open[k] = open[k] || s.aside[k]
+	}
 	for i := range s.Meetings {
 		x := &s.Meetings[i]
 		if x.Told {
 			continue
 		}
-		some := false
+		some := all
 		for k := range open {
-			some = some || open[k] && x.Columns[k]
-			open[k] = open[k] && !x.Columns[k]
+			some = some || open[k] && x.Fold.Moves.Has(k)
+			open[k] = open[k] && !x.Fold.Moves.Has(k)
 		}
 		if some {
 			var one diag.List
-			x.Of.Warnings([]solvers.Warning{{
-				Kind: solvers.OneSided, T: x.T, Name: x.Names[0], Other: x.Names[1], Instant: -1,
-			}}, &one)
+			x.Of.Warnings([]solvers.Warning{x.Warning()}, &one)
 			for _, d := range one.All() {
 				if x.Experiment != "" {
 					d.Message = "experiment " + x.Experiment + ": " + d.Message
@@ -115,7 +121,8 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		return
 	}
 	s.Warnings = x.Unmoved(s.Warnings, o != nil)
-	if s.Cleared && s.Hessian == nil && s.Products == nil { // derivatives exist, whatever the run warned of
+	second := s.Hessian != nil || s.Products != nil
+	if s.Cleared && s.aside == nil && !second { // derivatives exist, whatever the run warned of
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
 			return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
 		})

@@ -101,7 +101,8 @@ objective J = final(x) + final(y)
 		}
 		var ties []diag.Diagnostic
 		for _, w := range s.Warnings {
-			if w.Code == odes.CodeTie || w.Code == odes.CodeKink {
+			if (w.Code == odes.CodeTie || w.Code == odes.CodeKink) &&
+				!strings.Contains(w.Message, "by runs on both sides") {
 				ties = append(ties, w)
 			}
 		}

@@ -123,7 +123,7 @@ objective K = nll()
 			said = append(said, d.Message)
 		}
 	}
-	if len(said) != 1 || !strings.HasPrefix(said[0], "experiment A: event@7[1] happens exactly at the time of an obs") {
+	if len(said) != 1 || !strings.HasPrefix(said[0], "experiment A: event@7[1] comes exactly at the time of an obs") {
 		t.Errorf("%q", said)
 	}
 }

@@ -21,6 +21,8 @@ import (
 //	J: a b           derivatives of J by a and b are marked, and no others
 //	params of J: a   likewise, whatever is marked by initial values
 //	dJ/da = 0.5      to seven digits
+//	dJ/da = 0 | 0.5  on the left and on the right
+//	J/a = 3 | 4      the value leaps by a
 //	kink: 1          so many warnings of a code, notes not counted; or some
 //
 // Settings stand in the model.
@@ -73,6 +75,9 @@ func runCase(t *testing.T, model, shown, clauses string) {
 func against(t *testing.T, s *odes.Sensitivities, clause string) string {
 	t.Helper()
 	if head, number, is := strings.Cut(clause, "="); is {
+		if left, right, two := strings.Cut(number, "|"); two {
+			return sidesAgainst(s, clause, strings.TrimSpace(head), left, right)
+		}
 		of, by, derivative := strings.Cut(strings.TrimSpace(head), "/")
 		if derivative {
 			of, by = strings.TrimPrefix(of, "d"), strings.TrimPrefix(by, "d")
@@ -114,4 +119,31 @@ func against(t *testing.T, s *odes.Sensitivities, clause string) string {
 		return "there are " + strconv.Itoa(n) + " warnings " + of + ", want " + wanted
 	}
 	return ""
+}
+
+// sidesAgainst says how the derivative dJ/da, or the value J/a that leaps, differs on both sides from what is wanted.
+func sidesAgainst(s *odes.Sensitivities, clause, head, left, right string) string {
+	l, err := strconv.ParseFloat(strings.TrimSpace(left), 64)
+	r, also := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	of, by, parts := strings.Cut(head, "/")
+	if err != nil || also != nil || !parts {
+		return clause + " is no clause"
+	}
+	name, slope := strings.CutPrefix(of, "d")
+	if slope {
+		by = strings.TrimPrefix(by, "d")
+	}
+	near := func(value, column int, a, b float64) bool {
+		return s.Values[value].Name == name && slices.ContainsFunc(s.Variables, func(v odes.Variable) bool {
+			return v.String() == by && v.Offset == column
+		}) && Near(a, l, 1e-6) && Near(b, r, 1e-6)
+	}
+	if slope && slices.ContainsFunc(s.OneSided.Sides, func(b odes.BothSides) bool {
+		return near(b.Value, b.Column, b.Left, b.Right)
+	}) || !slope && slices.ContainsFunc(s.OneSided.Leaps, func(x odes.Leap) bool {
+		return near(x.Value, x.Column, x.Left, x.Right) && s.Status != "ok"
+	}) {
+		return ""
+	}
+	return "there is no " + clause
 }
