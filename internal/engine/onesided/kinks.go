@@ -98,6 +98,9 @@ type Kink struct {
 	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
 	// on one side.
 	Corner bool
+	// Curves tells that only second derivatives need not be the same on both sides, or finite: as those of p·abs(p) at
+	// p = 0, and of pⁿ at p = 0 and n = 1, which has one side.
+	Curves bool
 	From   []tapec.Name // what the operation depends on
 	Fold                // Suspects.Weigh finds it
 
@@ -147,6 +150,8 @@ type kinkTape struct {
 	clock map[tape.Value]bool
 	still map[tape.Value]bool
 	held  map[tape.Value]bool
+	// powers are those of ops whose exponents move.
+	powers map[tape.Value]bool
 }
 
 // evaluate runs eval at some values, with the params of the model. It reports whether all inputs are there.
@@ -239,6 +244,7 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}, held: map[tape.Value]bool{}}
+	kt.powers = map[tape.Value]bool{}
 	conditions := t == k.model.Compiled.Guards // the modes inside are held
 	moves := tape.DependsOnFunc(t, func(name string) bool {
 		n := tapec.MustName(name)
@@ -262,6 +268,7 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]
+			kt.powers[v] = in.Op == tape.Pow && moves[in.Args[1]]
 		}
 	}
 	if len(kt.ops) > 0 {
@@ -367,7 +374,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		)
 		at := vec.Values{vec.T: {m.T}, vec.P: k.point.P, vec.D: m.Dp}
 		for _, o := range k.once {
-			found = append(found, k.through(o, &at, false)...)
+			found = append(found, k.curved(o, &at, false)...)
 		}
 		return found
 	case solvers.MarkFire:
@@ -464,17 +471,28 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	}
 	alone := func(x Kink) bool { return x.Still || x.Held }
 	if slices.ContainsFunc(found, alone) {
-		// Their weight may be zero at the mark itself.
-		bends := func(t0 float64, y []float64) bool {
-			at := vec.Values{vec.T: {t0}, vec.Y: y, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
-			return slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
-				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
-			})
+		// Their weight may be zero at the mark itself. Nor need it be more than what the motion itself makes of it, as
+		// with u*max(p, 1) from u = 0 on.
+		far, beyond := float64(0x1p-6*span), from
+		beyond[vec.T], beyond[vec.Y] = []float64{m.T + far}, k.along(&from, far)
+		next := from
+		next[vec.T], next[vec.Y] = []float64{later.T}, later.Yp
+		some := func(through func(o outlet, at *vec.Values, still bool) []Kink) (kinks []Kink) {
+			for _, at := range []*vec.Values{&from, &next, &beyond} {
+				for _, out := range t.Outputs {
+					kinks = append(kinks, through(outlet{t, out.Name, func(int) bool { return true }}, at, true)...)
+				}
+				if len(kinks) > 0 {
+					break
+				}
+			}
+			return kinks
 		}
-		// Nor need it be more than what the motion itself makes of it, as with u*max(p, 1) from u = 0 on.
-		far := float64(0x1p-6 * span)
-		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) && !bends(m.T+far, k.along(&from, far)) {
+		if len(some(k.through)) == 0 {
 			found = slices.DeleteFunc(found, alone)
+			if k.second {
+				found = append(found, some(k.curving)...)
+			}
 		}
 	}
 	return found
@@ -538,10 +556,11 @@ func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 		if kt.held[v] && at[vec.T] != nil && at[vec.T][0] > k.began { // bodies may have set discretes to states
 			near = max(near, k.slack)
 		}
-		if in := t.Instr(v); k.bent(t, v, at, near) {
+		if bent, curves := k.bent(t, v, at, near); bent || curves {
+			in := t.Instr(v)
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = compiled.InputsOfValue(t, v), t, v, *at
-			kink.near = near
+			kink.near, kink.Curves = near, !bent
 			found = append(found, kink)
 		}
 	}
@@ -591,7 +610,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	for _, out := range t.Outputs {
 		o := outlet{t, out.Name, func(int) bool { return true }}
-		found = append(found, k.through(o, &at, false)...)
+		found = append(found, k.curved(o, &at, false)...)
 	}
 	if g := rootOf(m); g >= 0 { // what is made of the one number that is where the condition holds stays there
 		if in := k.model.GuardInputs(g); len(in) == 1 && k.model.Layout.Part(in[0]).Len == 1 {

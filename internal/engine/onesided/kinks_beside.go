@@ -124,7 +124,7 @@ func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []
 			k.model.Load(o.tape, kt.near, at)
 			k.nudge(turn, kt.near, way/float64(1+j), still)
 			if side == 0 && j == 1 {
-				slope = kt.slope(o)
+				slope = kt.slope(o, 0)
 			}
 			kt.near.Run()
 			step[side][j] = make([]float64, len(here))
@@ -152,8 +152,69 @@ func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []
 	return elems
 }
 
-// slope returns the derivative of an output along the difference of the inputs of near from those of eval.
-func (kt *kinkTape) slope(o outlet) (to []float64) {
+// curved is through and, where there are second derivatives, curving if there is nothing else.
+func (k *Kinks) curved(o outlet, at *vec.Values, still bool) []Kink {
+	found := k.through(o, at, still)
+	if len(found) == 0 && k.second {
+		found = k.curving(o, at, still)
+	}
+	return found
+}
+
+// curving is through for kinks that second derivatives alone show, as those of p·abs(p) at 0.
+func (k *Kinks) curving(o outlet, at *vec.Values, still bool) []Kink {
+	found := k.at(o.tape, at)
+	if still {
+		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	var elems []int
+	for turn := range turns {
+		elems = append(elems, k.curvedOn(turn, o, at, still)...)
+	}
+	found = reaching(found, o.name, elems)
+	for i := range found {
+		found[i].Curves = true
+	}
+	return found
+}
+
+// curvedOn lists the elements of what o lets through whose slopes, along a line in one of several directions, have a
+// kink, or do not change in proportion to the way.
+func (k *Kinks) curvedOn(turn int, o outlet, at *vec.Values, still bool) (elems []int) {
+	kt := k.tapes[o.tape]
+	kt.beside(o.tape)
+	k.model.Load(o.tape, kt.near, at)
+	k.nudge(turn, kt.near, beside, still)
+	here := kt.slope(o, 0)
+	var on [2][2][]float64 // by sides, far and near
+	for side, way := range []float64{1, -1} {
+		on[side] = [2][]float64{kt.slope(o, way), kt.slope(o, 0.5*way)}
+	}
+	for i, x := range here {
+		counts := func(far, near, ratio float64) bool {
+			far, near = math.Abs(far), math.Abs(near)
+			return far > float64(0x1p-40*math.Abs(x)) && near > float64(ratio*far)
+		}
+		var step [2][2]float64
+		for side := range on {
+			for j := range step[side] {
+				step[side][j] = on[side][j][i] - x
+			}
+		}
+		l, r := &step[1], &step[0]
+		if o.in(i) && (counts(l[0]+r[0], l[1]+r[1], 0.375) || counts(l[0], l[1], 0.51) || counts(r[0], r[1], 0.51)) {
+			elems = append(elems, i)
+		}
+	}
+	return elems
+}
+
+// slope returns the derivative of an output along the difference of the inputs of near from those of eval, and that part
+// of the difference away from the latter.
+func (kt *kinkTape) slope(o outlet, part float64) (to []float64) {
 	if kt.along == nil {
 		kt.along = tape.NewEvaluator[complex128](o.tape)
 	}
@@ -161,7 +222,7 @@ func (kt *kinkTape) slope(o outlet) (to []float64) {
 		z, here, near := kt.along.Input(in.Name), kt.eval.Input(in.Name), kt.near.Input(in.Name)
 		for i, x := range here {
 			if z[i] = complex(x, 0); near[i] != x {
-				z[i] = complex(x, float64(tangentStep*(near[i]-x)))
+				z[i] = complex(math.FMA(part, near[i]-x, x), float64(tangentStep*(near[i]-x)))
 			}
 		}
 	}
@@ -186,12 +247,13 @@ func reaching(found []Kink, output string, elems []int) []Kink {
 // bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
 // leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
-// infinite, and no number hides it, and x¹ is smooth.
-func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) bool {
+// infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a power of
+// params and discretes alone is at 0, and may have no second one there: as (x²)^0.75, and xⁿ from one side if n moves.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (bent, curves bool) {
 	kt := k.tapes[t]
 	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
-		return false
+		return false, false
 	}
 	k.besides(t, at)
 	op := t.Instr(v).Op
@@ -199,6 +261,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) b
 	if root {
 		sides = 2
 	}
+	alone := k.second && op == tape.Pow && (kt.still[v] || kt.held[v])
 	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
 	for way := range kt.sides {
 		side := &kt.there
@@ -207,12 +270,13 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) b
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]
+			curves = curves || alone && d == 0 && near > float64(0.27*far) && (near < float64(0.45*far) || kt.powers[v])
 			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
 				left[i]++
 			}
 		}
 	}
-	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+	return slices.ContainsFunc(left, func(n int) bool { return n >= sides }), curves
 }
 
 // besides has the sides of t lie beside the values at which it was evaluated.

@@ -144,6 +144,9 @@ func (x *Suspects) weigh(k *Kink) {
 		x.ofBody(k)
 	case k.Set && !k.timed:
 		k.Guards = k.margins
+	case k.Curves:
+		k.Smooth = true
+		k.spread(m)
 	case k.Corner, k.Set, k.leaves:
 	case k.Rests:
 		if x.rest = append(x.rest, k); k.taken { // it has come to rest
