@@ -98,9 +98,6 @@ type Kink struct {
 	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
 	// on one side.
 	Corner bool
-	// Curves tells that only second derivatives need not be the same on both sides, or finite: as those of p·abs(p) at
-	// p = 0, and of pⁿ at p = 0 and n = 1, which has one side.
-	Curves bool
 	From   []tapec.Name // what the operation depends on
 	Fold                // Suspects.Weigh finds it
 
@@ -124,6 +121,9 @@ type spot struct {
 	peak  int        // the element of the functionals that is largest there, where of is the tape of these
 	value tape.Value
 	at    vec.Values
+	// curves tells that only second derivatives need not be the same on both sides, or finite: as those of p·abs(p) at
+	// p = 0, and of pⁿ at p = 0 and n = 1, which has one side.
+	curves bool
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
@@ -560,7 +560,7 @@ func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 			in := t.Instr(v)
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = compiled.InputsOfValue(t, v), t, v, *at
-			kink.near, kink.Curves = near, !bent
+			kink.near, kink.curves = near, !bent
 			found = append(found, kink)
 		}
 	}

@@ -171,23 +171,23 @@ func (k *Kinks) curving(o outlet, at *vec.Values, still bool) []Kink {
 		return nil
 	}
 	var elems []int
+	kt := k.tapes[o.tape]
+	kt.beside(o.tape)
 	for turn := range turns {
-		elems = append(elems, k.curvedOn(turn, o, at, still)...)
+		k.model.Load(o.tape, kt.near, at)
+		k.nudge(turn, kt.near, beside, still)
+		elems = append(elems, kt.curved(o)...)
 	}
 	found = reaching(found, o.name, elems)
 	for i := range found {
-		found[i].Curves = true
+		found[i].curves = true
 	}
 	return found
 }
 
-// curvedOn lists the elements of what o lets through whose slopes, along a line in one of several directions, have a
-// kink, or do not change in proportion to the way.
-func (k *Kinks) curvedOn(turn int, o outlet, at *vec.Values, still bool) (elems []int) {
-	kt := k.tapes[o.tape]
-	kt.beside(o.tape)
-	k.model.Load(o.tape, kt.near, at)
-	k.nudge(turn, kt.near, beside, still)
+// curved lists the elements of what o lets through whose slopes, along the line from the inputs of eval to those of
+// near, have a kink, or do not change in proportion to the way.
+func (kt *kinkTape) curved(o outlet) (elems []int) {
 	here := kt.slope(o, 0)
 	var on [2][2][]float64 // by sides, far and near
 	for side, way := range []float64{1, -1} {
@@ -212,8 +212,8 @@ func (k *Kinks) curvedOn(turn int, o outlet, at *vec.Values, still bool) (elems 
 	return elems
 }
 
-// slope returns the derivative of an output along the difference of the inputs of near from those of eval, and that part
-// of the difference away from the latter.
+// slope returns the derivative of an output along the difference of the inputs of near from those of eval, at the
+// latter and that part of the difference.
 func (kt *kinkTape) slope(o outlet, part float64) (to []float64) {
 	if kt.along == nil {
 		kt.along = tape.NewEvaluator[complex128](o.tape)

@@ -144,7 +144,7 @@ func (x *Suspects) weigh(k *Kink) {
 		x.ofBody(k)
 	case k.Set && !k.timed:
 		k.Guards = k.margins
-	case k.Curves:
+	case k.curves:
 		k.Smooth = true
 		k.spread(m)
 	case k.Corner, k.Set, k.leaves:
