@@ -284,7 +284,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	defer func() { k.left = false }()
 	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
-	found := decide(k.through(o, &at, true))
+	found := decide(k.curved(o, &at, true))
 	if m.Caused {
 		return found
 	}
