@@ -187,7 +187,7 @@ func (k *Kinks) curving(o outlet, at *vec.Values, still bool) []Kink {
 }
 
 // curved lists the elements of what o lets through whose slopes, along the line from the inputs of eval to those of
-// near, change on some side otherwise than second derivatives have it; all of them where there are no such derivatives.
+// near, change on some side otherwise than second derivatives have it; also where these are no numbers.
 func (kt *kinkTape) curved(o outlet) (elems []int) {
 	slope, curve := kt.slopes(o, 0)
 	var on [2][2][]float64 // by sides, far and near
@@ -197,13 +197,12 @@ func (kt *kinkTape) curved(o outlet) (elems []int) {
 		}
 	}
 	for i, x := range slope {
-		turned := curve == nil
+		turned := curve == nil || x-x != 0 || curve[i]-curve[i] != 0
 		for side, way := range []float64{1, -1} {
 			var off [2]float64
 			for j := range off {
-				off[j] = on[side][j][i] - x
-				if curve != nil && curve[i]-curve[i] == 0 {
-					off[j] -= float64(way * curve[i] / float64(1+j))
+				if !turned {
+					off[j] = on[side][j][i] - x - float64(way*curve[i]/float64(1+j))
 				}
 			}
 			far, near := math.Abs(off[0]), math.Abs(off[1])

@@ -44,6 +44,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 	s.Cleared = false
 	n := &neighbours{checking: r, s: s, fine: fine, second: r.wantsSecond()}
 	list, met := s.Suspects(n.second)
+	n.first, _ = s.Suspects(false)
 	size := r.problem.Size()
 	work := float64(size.N+size.Q+1) * float64(s.Stats.Steps)
 	alone := min(len(list), max(mostNearby, min(int(mostWork/work), 8*mostNearby)))
@@ -87,6 +88,7 @@ type neighbours struct {
 	s, fine *trust.Result
 	by      []float64 // sizes of columns
 	part    float64   // of these that they are moved by
+	first   []int     // columns of suspect first derivatives
 	second  bool
 }
 
@@ -162,6 +164,9 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 		switch {
 		case err != nil:
 			return err
+		case x == nil && !slices.Contains(n.first, k): // second derivatives stay suspect
+			n.s.Compared[k] = false
+			return nil
 		case x == nil:
 			n.s.Unsure(k)
 		case n.second:
