@@ -153,11 +153,18 @@ func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []
 	return elems
 }
 
-// curved is through and, where there are second derivatives, curving if there is nothing else.
+// curved is through and, where there are second derivatives, curving for all elements that do not bend.
 func (k *Kinks) curved(o outlet, at *vec.Values, still bool) []Kink {
-	found := k.through(o, at, still)
-	if len(found) == 0 && k.second {
-		found = k.curving(o, at, still)
+	kinks, elems := k.bending(o, at, still)
+	found := reaching(kinks, o.name, elems)
+	if !k.second {
+		return found
+	}
+	rest := outlet{o.tape, o.name, func(i int) bool { return o.in(i) && !slices.Contains(elems, i) }}
+	for _, x := range k.curving(rest, at, still) {
+		if !slices.ContainsFunc(found, func(f Kink) bool { return f.value == x.value }) {
+			found = append(found, x)
+		}
 	}
 	return found
 }

@@ -178,6 +178,9 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 			n.s.Alone(x, k, steps[k])
 		}
 	}
+	if !slices.Contains(n.first, k) { // nothing but rounding, and what steps differ by, tells the sides apart
+		n.s.Ask(k)
+	}
 	return nil
 }
 

@@ -417,6 +417,108 @@ var kinds = []struct {
 				change{1.25 + j.at(p), func(c *course) { c.x = 2*c.x + sq(by.at(p)) }})
 		})
 	}},
+	{"squares that decide", func(h *hessian) { // in a condition, an order of events, a branch
+		sq := []bend{
+			{text: "@^2", at: sq}, {text: "-@^2", at: func(u float64) float64 { return -u * u }},
+			{text: "@^3", at: func(u float64) float64 { return u * u * u }}, bends[0], bends[2], bends[3], bends[4],
+		}[h.IntN(7)]
+		by, more := h.zero(), h.special()
+		start := h.one(0, 0.25)
+		h.add("state x = 1, y = 0")
+		h.add("y' = 1")
+		h.add("discrete d = %v", start)
+		h.add("event set at 0.5 { d = d + %s }", sq.of(by.text))
+		rate, list := "1", []change{}
+		d, what := fmt.Sprintf("(d - %v)", start), h.IntN(7)
+		double := func(c *course) { c.x *= 2 }
+		switch what {
+		case 0:
+			rate = fmt.Sprintf("(if %s > 0 then 2 + %s else 1)", d, more.text)
+		case 1:
+			h.add("event e when %s > 0 { x += 1 + %s }", d, more.text)
+		case 2:
+			h.add("event double at 1 { x = 2*x }")
+			h.add("event e at 1 + %s { x += 1 + %s }", d, more.text)
+		case 3:
+			h.add("event e at 1 + %s { x += 1 + %s }", d, more.text)
+			h.add("event double at 1 { x = 2*x }")
+		case 4:
+			h.add("event double at 1 { x = 2*x }")
+			h.add("event e when y > 1 + %s { x += 1 + %s }", d, more.text)
+		case 5:
+			h.add("event double when y > 1 { x = 2*x }")
+			h.add("event e when t > 1 + %s { x += 1 + %s }", d, more.text)
+		case 6:
+			h.add("event e when y > 1 + %s { x += 1 + %s }", d, more.text)
+			rate = "(if t > 1 then 2 else 1)"
+		}
+		h.add("x' = %s - 0.5*x", rate)
+		h.read(func(p []float64) course {
+			c, d := course{x: 1, a: 1, b: 0.5}, sq.at(by.at(p))
+			add := func(c *course) { c.x += 1 + more.at(p) }
+			list = list[:0]
+			switch what {
+			case 0:
+				list = append(list, change{0.5, func(c *course) { c.a = either(d > 0, 2+more.at(p), 1) }})
+			case 1:
+				if d > 0 {
+					list = append(list, change{0.5, add})
+				}
+			case 6:
+				list = append(list, change{1 + d, add}, change{1, func(c *course) { c.a = 2 }})
+			default:
+				list = append(list, change{1 + d, add}, change{1, double})
+			}
+			return c.until(2, list...)
+		})
+	}},
+	{"states in bodies", func(h *hessian) { // that are at the point then
+		u, e := h.zero(), h.special()
+		f := bends[h.IntN(len(bends))]
+		zero := f.at(0)
+		h.add("state x = 1, y = -1")
+		h.add("x' = 0.25 - 0.5*x")
+		h.add("y' = 1 + %s", u.text)
+		h.add("event e at 1 { x += (1 + %s)*(%s - %v) }", e.text, f.of("y"), zero)
+		h.add("objective L = sum_at([1], %s)", f.of("y"))
+		h.read(func(p []float64) course {
+			return course{x: 1, a: 0.25, b: 0.5}.until(2,
+				change{1, func(c *course) { c.x += (1 + e.at(p)) * (f.at(u.at(p)) - zero) }})
+		})
+		h.answers = append(h.answers, ofParams{"L", func(p []float64) float64 { return f.at(u.at(p)) }})
+	}},
+	{"times of discretes", func(h *hessian) {
+		u, e := h.zero(), h.special()
+		f := bends[h.IntN(len(bends))]
+		zero := f.at(0)
+		h.add("state x = 1")
+		h.add("discrete d = 0.25")
+		h.add("x' = 0.25 - 0.5*x")
+		h.add("event set at 0.5 { d = %s }", u.text)
+		h.add("event e at 1 + %s - %v { x += 1 + %s }", f.of("d"), zero, e.text)
+		h.read(func(p []float64) course {
+			return course{x: 1, a: 0.25, b: 0.5}.until(2,
+				change{1 + f.at(u.at(p)) - zero, func(c *course) { c.x += 1 + e.at(p) }})
+		})
+	}},
+	{"ends", func(h *hessian) {
+		e, f := h.special(), h.special()
+		h.add("state x = 1, y = 0")
+		h.add("x' = 1 + %s - 0.5*x", e.text)
+		h.add("y' = 1")
+		h.add("event e when y > 1 + %s { stop }", f.text)
+		h.read(func(p []float64) course { return course{x: 1, a: 1 + e.at(p), b: 0.5}.until(1 + f.at(p)) })
+	}},
+	{"kinks that are crossed", func(h *hessian) {
+		e, f := h.special(), h.special()
+		h.add("state y = 0")
+		h.add("y' = 1 + %s", f.text)
+		h.add("objective J = integral(abs(y - 1 - %s))", e.text)
+		h.answers = append(h.answers, ofParams{"J", func(p []float64) float64 {
+			v, c := 1+f.at(p), 1+e.at(p)
+			return (sq(c) + sq(2*v-c)) / (2 * v)
+		}})
+	}},
 	{"conditions of params", func(h *hessian) { // first derivatives bend or leap, or second ones
 		u, v, w := h.zero(), h.special(), h.special()
 		h.add("state x = 1")
@@ -432,26 +534,29 @@ var kinds = []struct {
 	}},
 }
 
-// slopeAt returns the slope at zero of a function of positive numbers: what differences over shorter and shorter ways
-// go to. It is infinite where they grow.
-func slopeAt(g func(s float64) float64) float64 {
-	over := func(s float64) float64 {
-		return (-77.0/12*g(s) + 107.0/6*g(2*s) - 39.0/2*g(3*s) + 61.0/6*g(4*s) - 25.0/12*g(5*s)) / s
+// slopeAt returns the slope at zero of a function of positive numbers, and how sure that is: what differences over
+// shorter and shorter ways go to. It is infinite where they grow.
+func slopeAt(g func(s float64) float64) (slope, err float64) {
+	var over [4]float64
+	for k := range over {
+		s := math.Ldexp(1e-2, -2*k)
+		over[k] = (-77.0/12*g(s) + 107.0/6*g(2*s) - 39.0/2*g(3*s) + 61.0/6*g(4*s) - 25.0/12*g(5*s)) / s
 	}
-	x, y := over(1e-2), over(1e-2/8)
-	if math.Abs(x-y) <= 2e-3*max(math.Abs(y), 1) || x != x || y != y {
-		return y
+	if off := math.Abs(over[2] - over[1]); !(off > 1e-3*max(math.Abs(over[2]), 1)) {
+		return over[2], off
 	}
-	z := over(1e-2 / 64)
-	switch far, near := math.Abs(y-x), math.Abs(z-y); {
-	case near > 1.5*far:
-		return math.Inf(1)
+	limit := func(x, y, z float64) float64 { return z - sq(z-y)/((z-y)-(y-x)) } // of a geometric sequence
+	far, near := math.Abs(over[2]-over[1]), math.Abs(over[3]-over[2])
+	switch {
+	case near > 1.1*far:
+		return math.Inf(1), 0
 	case near > 0.9*far:
-		return math.NaN() // it does not tell
+		return math.NaN(), 0 // it does not tell
 	case near < 0.1*far:
-		return y
+		return over[3], near
 	}
-	return z - sq(z-y)/((z-y)-(y-x))
+	slope = limit(over[1], over[2], over[3])
+	return slope, math.Abs(slope - limit(over[0], over[1], over[2]))
 }
 
 // moved returns the point with one of the params moved.
@@ -469,26 +574,31 @@ func alike(x, y, size float64) bool {
 // tally counts derivatives.
 type tally struct{ all, marked, needless, failed int }
 
-// sided is what first derivatives by a param are on both sides.
-func (h *hessian) sided(of func(p []float64) float64, k int) (left, right float64, leaps bool) {
-	size := max(1, math.Abs(of(h.point)))
-	before, after := of(moved(h.point, k, -1e-9)), of(moved(h.point, k, 1e-9))
-	left = -slopeAt(func(s float64) float64 { return of(moved(h.point, k, -s)) })
-	right = slopeAt(func(s float64) float64 { return of(moved(h.point, k, s)) })
-	return left, right, math.Abs(after-before) > 1e-6*size
+// sided is what first derivatives by a param are on both sides of the point, where a value was found.
+func (h *hessian) sided(of func(p []float64) float64, k int, value float64) (left, right float64, leaps bool) {
+	size := max(1, math.Abs(value))
+	before, after := of(moved(h.point, k, -1e-6)), of(moved(h.point, k, 1e-6))
+	left, _ = slopeAt(func(s float64) float64 { return of(moved(h.point, k, -s)) })
+	right, _ = slopeAt(func(s float64) float64 { return of(moved(h.point, k, s)) })
+	leaps = math.Abs(after-value) > 1e-4*size || math.Abs(value-before) > 1e-4*size
+	return -left, right, leaps
 }
+
+// curve is a second derivative, known up to an error.
+type curve struct{ y, err float64 }
 
 // curvesOn lists what the second derivative by params k and l may be: the slopes of the first one by k towards either
 // side of l, and the other way round.
-func (h *hessian) curvesOn(of func(p []float64) float64, k, l int) (list []float64) {
+func (h *hessian) curvesOn(of func(p []float64) float64, k, l int) (list []curve) {
 	for _, by := range [][2]int{{k, l}, {l, k}} {
 		for _, way := range []float64{-1, 1} {
-			list = append(list, way*slopeAt(func(s float64) float64 {
+			y, err := slopeAt(func(s float64) float64 {
 				p, d := moved(h.point, by[1], way*s), 1e-3*s
 				at := func(n float64) float64 { return of(moved(p, by[0], n*d)) }
 				// Each side has a parabola of its own.
 				return (4*(at(1)-at(-1)) - (at(2) - at(-2))) / (4 * d)
-			}))
+			})
+			list = append(list, curve{way * y, err})
 		}
 	}
 	return list
@@ -520,7 +630,7 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 		for k, name := range h.names {
 			v := s.Variables[slices.IndexFunc(s.Variables, func(v odes.Variable) bool { return v.Name == name })]
 			column[k] = v.Offset
-			left, right, leaps := h.sided(x.at, k)
+			left, right, leaps := h.sided(x.at, k, s.Values[i].Value)
 			got := s.Derivative(i, v)[0]
 			_, sides := s.OnBothSides(i, v.Offset)
 			marked := told || sides || s.Trust(i, v) != odes.Sound
@@ -539,17 +649,17 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 					s.HessianTrusts == nil && warned
 				list := h.curvesOn(x.at, k, l)
 				if by, to := list[:2], list[2:]; k != l { // of one that has no first derivative there or beside
-					switch none := func(y float64) bool { return !(math.Abs(y) < 100*size) }; {
+					switch none := func(c curve) bool { return !(math.Abs(c.y) < 20*size) }; {
 					case !exists[l] && exists[k], slices.ContainsFunc(to, none) && !slices.ContainsFunc(by, none):
 						list = by
 					case !exists[k] && exists[l], slices.ContainsFunc(by, none) && !slices.ContainsFunc(to, none):
 						list = to
 					}
 				}
-				right := (exists[k] || exists[l]) && !slices.ContainsFunc(list, func(y float64) bool {
-					return !alike(y, got, size)
+				right := (exists[k] || exists[l]) && !slices.ContainsFunc(list, func(c curve) bool {
+					return !(math.Abs(c.y-got) <= 2*c.err) && !alike(c.y, got, size)
 				})
-				if slices.ContainsFunc(list, func(y float64) bool { return y != y }) {
+				if slices.ContainsFunc(list, func(c curve) bool { return c.y != c.y }) {
 					continue
 				}
 				second.count(right, marked)
