@@ -382,7 +382,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
-		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.modes(m))
+		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.reset(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:

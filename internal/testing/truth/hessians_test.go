@@ -466,8 +466,10 @@ var kinds = []struct {
 				}
 			case 6:
 				list = append(list, change{1 + d, add}, change{1, func(c *course) { c.a = 2 }})
-			default:
+			case 3:
 				list = append(list, change{1 + d, add}, change{1, double})
+			default:
+				list = append(list, change{1, double}, change{1 + d, add})
 			}
 			return c.until(2, list...)
 		})
