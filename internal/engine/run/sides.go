@@ -349,7 +349,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
-	met := r.allMet()
+	apart := movedBy(r.allMet(), r.columns)
 	for k := range n {
 		known := !mine.Unknown[k] && !theirs.Unknown[k]
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
@@ -364,7 +364,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		}
 		shaken := mine.shaken[k] || theirs.shaken[k]
 		together := mine.together(k) && theirs.together(k)
-		if together && bendsAlong(movedBy(met, r.columns), k, r.curve.direction) { // as by a square, to second order
+		if together && k < r.columns && apart[k] { // as by a square, to second order
 			known = false
 		}
 		for i := range r.objectives {
