@@ -30,6 +30,8 @@ type hessian struct {
 	point   []float64
 	lines   []string
 	answers []ofParams // text is the name of the objective
+	// needless are derivatives that are right and marked.
+	needless []string
 }
 
 // dyadic are values of params: what is made of them is exact.
@@ -124,8 +126,8 @@ var bends = []bend{
 	{"max(@^2, 2*@^2)", func(u float64) float64 { return 2 * u * u }, 2},
 	{"max(@, 3*@)*@", func(u float64) float64 { return max(u, 3*u) * u }, 2},
 	{"(if @ > 0 then @^2 else 0)", func(u float64) float64 { return either(u > 0, u*u, 0) }, 2},
-	{"(if @ >= 0 then sin(@) else @)", func(u float64) float64 { return either(u > 0, math.Sin(u), u) }, 0},
-	{"(if @ >= 0 then exp(@) else 1 + @)", func(u float64) float64 { return either(u > 0, math.Exp(u), 1+u) }, 0},
+	{"(if 0 <= @ then sin(@) else @)", func(u float64) float64 { return either(u > 0, math.Sin(u), u) }, 0},
+	{"(if 0 <= @ then exp(@) else 1 + @)", func(u float64) float64 { return either(u > 0, math.Exp(u), 1+u) }, 0},
 	{
 		"(if @ < 0 then exp(@) else 1 + @ + @^2/2)",
 		func(u float64) float64 { return either(u < 0, math.Exp(u), 1+u+u*u/2) }, 0,
@@ -419,8 +421,10 @@ var kinds = []struct {
 	}},
 	{"squares that decide", func(h *hessian) { // in a condition, an order of events, a branch
 		sq := []bend{
-			{text: "@^2", at: sq}, {text: "-@^2", at: func(u float64) float64 { return -u * u }},
-			{text: "@^3", at: func(u float64) float64 { return u * u * u }}, bends[0], bends[2], bends[3], bends[4],
+			{text: "@^2", at: sq},
+			{text: "-@^2", at: func(u float64) float64 { return -u * u }},
+			{text: "@^3", at: func(u float64) float64 { return u * u * u }},
+			bends[0], bends[2], bends[3], bends[4],
 		}[h.IntN(7)]
 		by, more := h.zero(), h.special()
 		start := h.one(0, 0.25)
@@ -523,6 +527,9 @@ var kinds = []struct {
 	}},
 	{"conditions of params", func(h *hessian) { // first derivatives bend or leap, or second ones
 		u, v, w := h.zero(), h.special(), h.special()
+		for strings.Contains(v.text+w.text, "= 0 then") { // where tapes have no first derivative, on one side only
+			v, w = h.special(), h.special()
+		}
 		h.add("state x = 1")
 		less, yes := " > ", func(p []float64) bool { return u.at(p) > 0 }
 		if h.IntN(2) == 0 {
@@ -544,13 +551,13 @@ func slopeAt(g func(s float64) float64) (slope, err float64) {
 		s := math.Ldexp(1e-2, -2*k)
 		over[k] = (-77.0/12*g(s) + 107.0/6*g(2*s) - 39.0/2*g(3*s) + 61.0/6*g(4*s) - 25.0/12*g(5*s)) / s
 	}
-	if off := math.Abs(over[2] - over[1]); !(off > 1e-3*max(math.Abs(over[2]), 1)) {
+	if off := math.Abs(over[2] - over[1]); !(off > 2e-3*max(math.Abs(over[2]), 1)) {
 		return over[2], off
 	}
 	limit := func(x, y, z float64) float64 { return z - sq(z-y)/((z-y)-(y-x)) } // of a geometric sequence
 	far, near := math.Abs(over[2]-over[1]), math.Abs(over[3]-over[2])
 	switch {
-	case near > 1.1*far:
+	case near > 1.1*far && math.Abs(over[3]) > max(0.1, 1.2*math.Abs(over[2])):
 		return math.Inf(1), 0
 	case near > 0.9*far:
 		return math.NaN(), 0 // it does not tell
@@ -570,20 +577,22 @@ func moved(p []float64, k int, by float64) []float64 {
 
 // alike reports whether numbers are the same, where others are that large.
 func alike(x, y, size float64) bool {
-	return math.Abs(x-y) <= 1e-2*max(math.Abs(x), math.Abs(y))+2e-3*size
+	off := math.Abs(x - y)
+	return off < math.Inf(1) && off <= 1e-2*max(math.Abs(x), math.Abs(y))+2e-3*size
 }
 
 // tally counts derivatives.
 type tally struct{ all, marked, needless, failed int }
 
-// sided is what first derivatives by a param are on both sides of the point, where a value was found.
-func (h *hessian) sided(of func(p []float64) float64, k int, value float64) (left, right float64, leaps bool) {
+// sided is what first derivatives by a param are on both sides of the point, where a value was found. Without leaps of
+// the value, they are known up to err.
+func (h *hessian) sided(of func(p []float64) float64, k int, value float64) (left, right, err float64, leaps bool) {
 	size := max(1, math.Abs(value))
 	before, after := of(moved(h.point, k, -1e-6)), of(moved(h.point, k, 1e-6))
-	left, _ = slopeAt(func(s float64) float64 { return of(moved(h.point, k, -s)) })
-	right, _ = slopeAt(func(s float64) float64 { return of(moved(h.point, k, s)) })
+	left, to := slopeAt(func(s float64) float64 { return of(moved(h.point, k, -s)) })
+	right, from := slopeAt(func(s float64) float64 { return of(moved(h.point, k, s)) })
 	leaps = math.Abs(after-value) > 1e-4*size || math.Abs(value-before) > 1e-4*size
-	return -left, right, leaps
+	return -left, right, 2 * max(to, from), leaps
 }
 
 // curve is a second derivative, known up to an error.
@@ -592,18 +601,41 @@ type curve struct{ y, err float64 }
 // curvesOn lists what the second derivative by params k and l may be: the slopes of the first one by k towards either
 // side of l, and the other way round.
 func (h *hessian) curvesOn(of func(p []float64) float64, k, l int) (list []curve) {
+	size := max(1, math.Abs(of(h.point)))
+	const d = 3e-7 // each side has a parabola of its own
 	for _, by := range [][2]int{{k, l}, {l, k}} {
-		for _, way := range []float64{-1, 1} {
-			y, err := slopeAt(func(s float64) float64 {
-				p, d := moved(h.point, by[1], way*s), 1e-3*s
-				at := func(n float64) float64 { return of(moved(p, by[0], n*d)) }
-				// Each side has a parabola of its own.
-				return (4*(at(1)-at(-1)) - (at(2) - at(-2))) / (4 * d)
-			})
-			list = append(list, curve{way * y, err})
+		first := func(s float64) float64 {
+			p := moved(h.point, by[1], s)
+			at := func(n float64) float64 { return of(moved(p, by[0], n*d)) }
+			return (4*(at(1)-at(-1)) - (at(2) - at(-2))) / (4 * d)
 		}
+		var sides [2]curve
+		for side, way := range []float64{-1, 1} {
+			y, err := slopeAt(func(s float64) float64 { return first(way * s) })
+			if err > 0.1*math.Abs(y)+1e-3 {
+				y = math.NaN()
+			}
+			sides[side] = curve{way * y, err}
+		}
+		const near = 2e-3
+		if math.Abs(first(near)-first(-near)-near*(sides[0].y+sides[1].y)) > 1e-2*size {
+			sides = [2]curve{{math.Inf(-1), 0}, {math.Inf(1), 0}} // it leaps
+		}
+		list = append(list, sides[:]...)
 	}
 	return list
+}
+
+// smooth reports whether there is a first derivative by param k where param l is beside the point.
+func (h *hessian) smooth(of func(p []float64) float64, k, l int) bool {
+	for _, way := range []float64{-1e-3, 1e-3} {
+		p := moved(h.point, l, way)
+		before, at, after := of(moved(p, k, -1e-7)), of(p), of(moved(p, k, 1e-7))
+		if math.Abs(after+before-2*at) > 1e-9*max(1, math.Abs(at)) {
+			return false
+		}
+	}
+	return true
 }
 
 // judge lists derivatives, first and second ones, that are silently wrong.
@@ -632,13 +664,15 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 		for k, name := range h.names {
 			v := s.Variables[slices.IndexFunc(s.Variables, func(v odes.Variable) bool { return v.Name == name })]
 			column[k] = v.Offset
-			left, right, leaps := h.sided(x.at, k, s.Values[i].Value)
+			left, right, err, leaps := h.sided(x.at, k, s.Values[i].Value)
 			got := s.Derivative(i, v)[0]
 			_, sides := s.OnBothSides(i, v.Offset)
 			marked := told || sides || s.Trust(i, v) != odes.Sound
-			exists[k] = !leaps && alike(left, right, size)
-			first.count(exists[k] && alike(got, left, size), marked)
-			if !marked && !(exists[k] && alike(got, left, size)) {
+			exists[k] = !leaps && alike(left, right, size+1e3*err)
+			if first.count(exists[k] && alike(got, left, size+1e3*err), marked, told) {
+				h.needless = append(h.needless, fmt.Sprintf("d %s/d %s", x.text, name))
+			}
+			if !marked && !(exists[k] && alike(got, left, size+1e3*err)) {
 				wrong = append(wrong, fmt.Sprintf("d %s/d %s is %.7g, on the left %.7g, on the right %.7g; leaps: %v",
 					x.text, name, got, left, right, leaps))
 			}
@@ -651,10 +685,10 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 					s.HessianTrusts == nil && warned
 				list := h.curvesOn(x.at, k, l)
 				if by, to := list[:2], list[2:]; k != l { // of one that has no first derivative there or beside
-					switch none := func(c curve) bool { return !(math.Abs(c.y) < 20*size) }; {
-					case !exists[l] && exists[k], slices.ContainsFunc(to, none) && !slices.ContainsFunc(by, none):
+					switch a, b := exists[k] && h.smooth(x.at, k, l), exists[l] && h.smooth(x.at, l, k); {
+					case a && !b:
 						list = by
-					case !exists[k] && exists[l], slices.ContainsFunc(by, none) && !slices.ContainsFunc(to, none):
+					case b && !a:
 						list = to
 					}
 				}
@@ -664,7 +698,9 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 				if slices.ContainsFunc(list, func(c curve) bool { return c.y != c.y }) {
 					continue
 				}
-				second.count(right, marked)
+				if second.count(right, marked, told) {
+					h.needless = append(h.needless, fmt.Sprintf("d² %s/d %s d %s", x.text, h.names[k], h.names[l]))
+				}
 				if !marked && !right {
 					wrong = append(wrong, fmt.Sprintf("d² %s/d %s d %s is %.7g, and on sides %.5g", x.text, h.names[k],
 						h.names[l], got, list))
@@ -675,12 +711,17 @@ func (h *hessian) judge(t *testing.T, first, second *tally) (wrong []string) {
 	return wrong
 }
 
-func (n *tally) count(right, marked bool) {
-	if n.all++; marked {
-		if n.marked++; right {
-			n.needless++
-		}
+// count counts a derivative. It reports whether it is marked, by itself and not for its value, and need not be.
+func (n *tally) count(right, marked, told bool) bool {
+	n.all++
+	if !marked {
+		return false
 	}
+	n.marked++
+	if right && !told {
+		n.needless++
+	}
+	return right && !told
 }
 
 // TestHessians draws models at points of their params at which derivatives of some order do not exist, or seem not to
@@ -692,12 +733,12 @@ func TestHessians(t *testing.T) {
 		for i := range uint64(*hessians) {
 			h := newHessian(seed + i)
 			kind.draw(h)
-			before := second.needless + first.needless
 			if list := h.judge(t, &first, &second); len(list) > 0 {
 				t.Errorf("%s, seed %d: %s\n%s", kind.name, seed+i, strings.Join(list, "\n"), indent(h.model()))
 			}
-			if *report && second.needless+first.needless > before {
-				t.Logf("%s, seed %d: some that are right are marked\n%s", kind.name, seed+i, indent(h.model()))
+			if *report && len(h.needless) > 0 {
+				t.Logf("%s, seed %d: marked and right: %s\n%s", kind.name, seed+i, strings.Join(h.needless, ", "),
+					indent(h.model()))
 			}
 		}
 		t.Logf("%s: %d first derivatives, %d of them marked, %d of these right; %d second ones, %d, %d; %d models failed",
