@@ -343,6 +343,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
+	apart := movedBy(r.allMet(), r.columns)
 	for k := range n {
 		known := !mine.Unknown[k] && !theirs.Unknown[k]
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
@@ -357,6 +358,9 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		}
 		shaken := mine.shaken[k] || theirs.shaken[k]
 		together := mine.together(k) && theirs.together(k)
+		if together && k < r.columns && apart[k] { // as by a square, to second order
+			known = false
+		}
 		for i := range r.objectives {
 			at := i*n + k
 			bends := kinked != nil && (!together || bendsAlong(kinked[i*r.columns:][:r.columns], k, r.curve.direction))
@@ -372,6 +376,17 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return d, all
+}
+
+// movedBy marks columns that may move causes of meetings apart.
+func movedBy(met []trust.Meeting, columns int) []bool {
+	row := make([]bool, columns)
+	for i := range met {
+		for k := range row {
+			row[k] = row[k] || met[i].Fold.Moves.Has(k)
+		}
+	}
+	return row
 }
 
 // bendsAlong reports whether motion k, of a column or along a direction, moves what a row marks.

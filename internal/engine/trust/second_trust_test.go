@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,32 @@ func TestSecondDerivativesAtKinks(t *testing.T) {
 			if got := s.HessianTrusts[at]; s.Hessian[at] == 0 && got != want {
 				t.Errorf("second derivative %d of objective %d, %v, is %v, want %v", k, i, s.Hessian[at], got, want)
 			}
+		}
+	}
+}
+
+// TestSecondDerivativesAtKinksOfParams has expressions of params alone whose first derivatives are the same on both
+// sides of a kink, and whose second ones are not, or are infinite: these are marked. Where all is smooth, none is.
+func TestSecondDerivativesAtKinksOfParams(t *testing.T) {
+	for text, marked := range map[string]bool{
+		"x' = max(p, 0)^2 - x":         true,
+		"x' = p*abs(p) - x":            true,
+		"x' = abs(p)^1.5 - x":          true,
+		"x' = p^n/(1 + p^n) - x":       true,
+		"x' = smoothstep(0, 1, p) - x": true,
+		"x' = interp([0, 1, 2], [0, 1, 1.5], n + p, kind = monotone) - x": true,
+		"x' = (if p > 0 then p^2 else 0) - x":                             true,
+		"x' = -x\nevent at 1 { x += p*abs(p) }":                           true,
+		"x' = max(p, 0)^3 + abs(p)^2.5 - n*x":                             false,
+		"x' = (p^2)^1 + p^1 + p^(n + 1) - x":                              false,
+		"x' = smoothstep(0, 2, n + p) - x":                                false,
+		"x' = max(0, p - 1)^2 - x":                                        false,
+	} {
+		s := modeltest.Run(t, "time t from 0 to 1\nparam p = 0, n = 1\nstate x = 1\n"+text+
+			"\nobjective J = final(x)\nsens { wrt = [p, n] }", "sens.order", "2")
+		is := s.HessianTrusts != nil && slices.Max(s.HessianTrusts) > odes.Sound
+		if is != marked || !marked && s.Trust(0, s.Variables[0]) != odes.Sound {
+			t.Errorf("%s: %v, marked: %v", text, s.Second(0), is)
 		}
 	}
 }

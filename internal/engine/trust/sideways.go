@@ -207,7 +207,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
 		least := float64(x.Noise*size) + min(float64(partOfRounding*s.most(i, s.by)), s.promised)
-		jumps := !(off <= noise+least || x.comes(off, apart))
+		jumps := !(off <= noise+least || x.comes(off, apart) ||
+			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -218,8 +219,10 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 				if slope := 2*near[k] - x.Far.Gradient[from+k]; alone && x.line(slope, near[k], apart, by) {
 					off = math.Abs(fine.Gradient[from+k] - slope)
 				}
-				if x.comes(off, near[k]-fine.Gradient[from+k]) {
-					off = 0
+				g, far := fine.Gradient[from+k], x.Far.Gradient[from+k]
+				if little := float64(PartOfDerivatives * x.Part * size); x.comes(off, near[k]-g) ||
+					(float64(off*math.Abs(by)) <= little || y == 0 && g == 0) && returns(g, near[k], far) {
+					off = 0 // the line through Near and Far is not straight
 				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
@@ -279,11 +282,13 @@ func (x *Sideways) line(slope, near, apart, by float64) bool {
 	return math.Abs(of-slope) < math.Abs(of-near)
 }
 
-// returns puts numbers that come back to those that they are compared with, as some power of the distance does, in the
-// place of what towards makes of them.
+// returns reports whether numbers at Near and Far come back to y, as some power of the distance does.
+func returns(y, near, far float64) bool { return math.Abs(near-y) <= 2*math.Abs(far-near) }
+
+// returns puts numbers that come back to those that they are compared with in the place of what towards makes of them.
 func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 	for l, y := range other {
-		if math.Abs(near[l]-y) <= 2*math.Abs(far[l]-near[l]) {
+		if returns(y, near[l], far[l]) {
 			row[l] = y
 		}
 	}
