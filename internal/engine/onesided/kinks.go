@@ -115,6 +115,8 @@ type spot struct {
 	peak  int        // the element of the functionals that is largest there, where of is the tape of these
 	value tape.Value
 	at    vec.Values
+	// curves tells that only second derivatives need not be finite: as those of pⁿ at p = 0 and n = 1, which has one side.
+	curves bool
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
@@ -364,7 +366,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
-		return slices.Concat(found, k.set(m), k.due(m), k.modes(m))
+		return slices.Concat(found, k.set(m), k.due(m), k.reset(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:
@@ -529,10 +531,11 @@ func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 		if kt.held[v] && at[vec.T] != nil && at[vec.T][0] > k.began { // bodies may have set discretes to states
 			near = max(near, k.slack)
 		}
-		if in := t.Instr(v); k.bent(t, v, at, near) {
+		if bent, curves := k.bent(t, v, at, near); bent || curves {
+			in := t.Instr(v)
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = compiled.InputsOfValue(t, v), t, v, *at
-			kink.near = near
+			kink.near, kink.curves = near, !bent
 			found = append(found, kink)
 		}
 	}

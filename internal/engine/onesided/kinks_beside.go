@@ -97,12 +97,13 @@ func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
 // bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
 // leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
-// infinite, and no number hides it, and x¹ is smooth.
-func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) bool {
+// infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a root of
+// params and discretes alone is at 0, and may have no second one there: as (x²)^0.75, and xⁿ from one side if n moves.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (bent, curves bool) {
 	kt := k.tapes[t]
 	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
-		return false
+		return false, false
 	}
 	k.besides(t, at)
 	op := t.Instr(v).Op
@@ -123,7 +124,8 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) b
 			}
 		}
 	}
-	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+	bent = slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+	return bent, k.second && root && (kt.still[v] || kt.held[v])
 }
 
 // besides has the sides of t lie beside the values at which it was evaluated.

@@ -176,6 +176,22 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
+// reset lists the kinks of discretes that times read and the body of an event has set.
+func (k *Kinks) reset(m *solvers.Mark) []Kink {
+	times, body := k.model.Compiled.Instants, k.model.Compiled.Affects[m.Firing.Event]
+	if k.tapes[times] == nil || body == nil {
+		return nil
+	}
+	at := vec.Values{vec.T: {m.T}, vec.P: k.point.P, vec.D: m.Dp}
+	found := k.through(outlet{times, tapec.Times.Name().String(), func(int) bool { return true }}, &at, false)
+	return slices.DeleteFunc(found, func(x Kink) bool {
+		return !slices.ContainsFunc(x.From, func(n tapec.Name) bool {
+			_, sets := body.Output(n.String())
+			return sets
+		})
+	})
+}
+
 // margins returns those of all guards at some values.
 func (k *Kinks) margins(at *vec.Values) []float64 { return slices.Clone(k.peek(at)) }
 

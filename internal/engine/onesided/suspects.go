@@ -137,6 +137,9 @@ func (x *Suspects) weigh(k *Kink) {
 		x.ofBody(k)
 	case k.Set && !k.timed:
 		k.Guards = k.margins
+	case k.curves:
+		k.Smooth = true
+		k.spread(m)
 	case k.Corner, k.Set, k.Rests:
 	case k.rests: // it may bend more on the way than where it was found
 		k.spread(m)

@@ -263,13 +263,17 @@ func (x *Sideways) comes(off, away float64) bool {
 	return float64(off*x.Part) <= float64(PartOfDerivatives*math.Abs(away))
 }
 
-// towards fills in what numbers on one side continue to at the variable itself: linearly, or the nearer ones as they
-// are, if these are less far from what they are compared with. Beyond something else, there is no line.
+// towards fills in what numbers on one side continue to at the variable itself: linearly, or as a square or a root of the
+// distance does, or the nearer ones as they are, whichever is nearest to what they are compared with. Beyond something
+// else, there is no line.
 func (x *Sideways) towards(row, other, near, far []float64) []float64 {
 	for l, y := range other {
 		row[l] = near[l]
-		if z := 2*near[l] - far[l]; math.Abs(z-y) < math.Abs(row[l]-y) {
-			row[l] = z
+		for _, twice := range []float64{2, 4, math.Sqrt2} { // what twice the distance makes of the difference
+			z := (float64(twice*near[l]) - far[l]) / (twice - 1)
+			if math.Abs(z-y) < math.Abs(row[l]-y) {
+				row[l] = z
+			}
 		}
 	}
 	return row
