@@ -51,7 +51,7 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 	s.Decided, s.decision = make([]bool, len(s.Gradient)), d
 	d.used = map[int]int{}
 	for i := range s.Values {
-		most := s.most(i, d.Sizes)
+		most := mostOf(s, i, d.Sizes)
 		for k := range d.N {
 			known := s.decide(d, i, k, most, share)
 			if k < s.Columns {

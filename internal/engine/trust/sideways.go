@@ -46,7 +46,7 @@ func (s *Result) Suspects(second bool) (list []int, met int) {
 	return list, met
 }
 
-// Beside prepares s for Side. by are the sizes of columns, and promised is the error that tolerances allow of any value.
+// Beside prepares s for Side. by are the sizes of columns, promised is the error of any value that tolerances allow.
 func (s *Result) Beside(by []float64, promised float64) {
 	s.by, s.promised = by, promised
 	s.Unlike, s.Compared = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
@@ -103,7 +103,7 @@ func (s *Result) TakeBeside(d *Decision) {
 		switch y := s.Values[i]; {
 		case !known || s.decided(i, k):
 		case math.IsInf(s.Unlike[at], 1):
-			leap, leaps := s.leapOf(e, &y)
+			leap, leaps := leapOf(e, &y, s.promised)
 			leap.Value, leap.Column = i, k
 			switch {
 			case leaps && d != nil && d.Leaps[k]:
@@ -112,14 +112,14 @@ func (s *Result) TakeBeside(d *Decision) {
 				s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 			}
 		case d == nil: // else what the sides do not tell is not known
-			s.takeSides(i, k, e, float64(1e-6*s.most(i, s.by))/s.by[k])
+			s.takeSides(i, k, e, float64(1e-6*mostOf(s, i, s.by))/s.by[k])
 		}
 	}
 }
 
 // leapOf takes from what y comes to on both sides of a column whether it leaps there, by more than tolerances allow.
-func (s *Result) leapOf(e [2]End, y *result.Value) (leap result.Leap, leaps bool) {
-	least := float64(100*(e[0].Error+e[1].Error)) + s.promised
+func leapOf(e [2]End, y *result.Value, promised float64) (leap result.Leap, leaps bool) {
+	least := float64(100*(e[0].Error+e[1].Error)) + promised
 	off := min(math.Abs(e[0].Value-y.Value), math.Abs(e[1].Value-y.Value))
 	leaps = math.Abs(e[0].Value-e[1].Value) > least || off > least+float64(100*y.Error)
 	for side := range e { // the order of the run is that of one side
@@ -164,9 +164,9 @@ func (s *Result) Unsure(k int) {
 	}
 }
 
-// most returns the most that a variable changes value i by where it changes by its size, or the value if that is more.
-// by are the sizes of columns.
-func (s *Result) most(i int, by []float64) float64 {
+// mostOf returns the most that a variable changes value i of s by where it changes by its size, or the value if that is
+// more. by are the sizes of columns.
+func mostOf(s *Result, i int, by []float64) float64 {
 	most := math.Abs(s.Values[i].Value)
 	for k, x := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
 		if moved := float64(by[k] * math.Abs(x)); moved <= math.MaxFloat64 {
@@ -206,7 +206,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
-		least := float64(x.Noise*size) + min(float64(partOfRounding*s.most(i, s.by)), s.promised)
+		least := float64(x.Noise*size) + min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
 		jumps := !(off <= noise+least || x.comes(off, apart) ||
 			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
 		for k, by := range steps {
@@ -243,7 +243,7 @@ func (s *Result) Continues(k int) bool {
 		if s.Errors != nil {
 			off = max(off, 10*s.Errors[at])
 		}
-		if x := s.Unlike[at]; !(x <= off || float64(x*s.by[k]) <= float64(1e-9*s.most(i, s.by))) {
+		if x := s.Unlike[at]; !(x <= off || float64(x*s.by[k]) <= float64(1e-9*mostOf(s, i, s.by))) {
 			return false
 		}
 	}
