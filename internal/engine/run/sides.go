@@ -345,7 +345,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	}))
 	apart := movedBy(r.allMet(), r.columns)
 	for k := range n {
-		known := !mine.Unknown[k] && !theirs.Unknown[k]
+		known := !unknown(mine, theirs, apart, k)
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
 		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
 		for c := range mine.Met {
@@ -358,9 +358,6 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		}
 		shaken := mine.shaken[k] || theirs.shaken[k]
 		together := mine.together(k) && theirs.together(k)
-		if together && k < r.columns && apart[k] { // as by a square, to second order
-			known = false
-		}
 		for i := range r.objectives {
 			at := i*n + k
 			bends := kinked != nil && (!together || bendsAlong(kinked[i*r.columns:][:r.columns], k, r.curve.direction))
@@ -376,6 +373,13 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return d, all
+}
+
+// unknown reports whether sides along motion k are not known: also where a column that may move causes apart does not
+// do so to first order, as by a square.
+func unknown(mine, theirs *Sides, apart []bool, k int) bool {
+	return mine.Unknown[k] || theirs.Unknown[k] ||
+		k < len(apart) && apart[k] && mine.together(k) && theirs.together(k)
 }
 
 // movedBy marks columns that may move causes of meetings apart.

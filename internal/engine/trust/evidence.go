@@ -123,7 +123,11 @@ func (s *Result) compared(k int) bool { return s.Compared != nil && s.Compared[k
 // tells the sides apart, and so only by two columns that move it.
 func (s *Result) jumps(i, k, l int) bool {
 	at := i * s.Columns
-	if s.leapt(i, k, l) || s.leapt(i, l, k) || s.leaps(i, k) && s.leaps(i, l) {
+	leaps := func(k int) bool { // or runs beside fail
+		return s.Unlike != nil && math.IsInf(s.Unlike[at+k], 1) ||
+			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k })
+	}
+	if s.leapt(i, k, l) || s.leapt(i, l, k) || leaps(k) && leaps(l) {
 		return true
 	}
 	if s.Curved == nil {
@@ -139,12 +143,6 @@ func (s *Result) jumps(i, k, l int) bool {
 func (s *Result) leapt(i, k, l int) bool {
 	row := s.Leapt[i*s.Columns+k]
 	return row != nil && row[l]
-}
-
-// leaps reports whether value i is known to leap, or to fail, where column k moves.
-func (s *Result) leaps(i, k int) bool {
-	return s.Unlike != nil && math.IsInf(s.Unlike[i*s.Columns+k], 1) ||
-		slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k })
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.

@@ -14,7 +14,7 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-var hessians = flag.Int("hessians", 8, "how many models TestHessians draws of each kind")
+var hessians = flag.Int("hessians", 2, "how many models TestHessians draws of each kind")
 
 // ofParams is an expression of params, and what it is wherever they are.
 type ofParams struct {
@@ -76,7 +76,9 @@ func (h *hessian) zero() ofParams {
 		}
 		return ofParams{fmt.Sprintf("(%s - %v)", a, v), func(p []float64) float64 { return p[i] - v }}
 	case k < 6:
-		return ofParams{fmt.Sprintf("(%s + %s - %v)", a, b, v+w), func(p []float64) float64 { return p[i] + p[j] - (v + w) }}
+		return ofParams{
+			fmt.Sprintf("(%s + %s - %v)", a, b, v+w), func(p []float64) float64 { return p[i] + p[j] - (v + w) },
+		}
 	case k < 7:
 		return ofParams{
 			fmt.Sprintf("(2*%s - %s - (%v))", a, b, 2*v-w),
@@ -347,7 +349,8 @@ var kinds = []struct {
 			a, b := 1+e.at(p), 0.5+f.at(p)
 			return course{x: a / b, a: a + 0.5, b: b}.until(2)
 		})
-		h.answers = append(h.answers, ofParams{"S", func(p []float64) float64 { return (1.5 + e.at(p)) / (0.5 + f.at(p)) }})
+		rest := func(p []float64) float64 { return (1.5 + e.at(p)) / (0.5 + f.at(p)) }
+		h.answers = append(h.answers, ofParams{"S", rest})
 	}},
 	{"objectives", func(h *hessian) {
 		e, f, k := h.special(), h.special(), h.zero()
@@ -741,8 +744,8 @@ func TestHessians(t *testing.T) {
 					indent(h.model()))
 			}
 		}
-		t.Logf("%s: %d first derivatives, %d of them marked, %d of these right; %d second ones, %d, %d; %d models failed",
-			kind.name, first.all, first.marked, first.needless, second.all, second.marked, second.needless,
+		t.Logf("%s: %d first derivatives, %d of them marked, %d of these right; %d second ones, %d, %d; %d models "+
+			"failed", kind.name, first.all, first.marked, first.needless, second.all, second.marked, second.needless,
 			second.failed)
 	}
 }
