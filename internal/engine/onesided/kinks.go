@@ -138,20 +138,20 @@ type kinkTape struct {
 	moves []int                       // inputs that are not params
 	ready bool                        // eval has what does so
 	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
-	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
-	sides [2][2]*tape.Partly          // as far as kinks are made of them: by sign, and far or near
-	at    vec.Values                  // what sides lie beside; a copy, since callers keep theirs on the stack
-	known bool                        // at has them, and eval has not run since
-	same  bool                        // sides have what follows from params alone
-	count []int                       // how many numbers nudge moves before each input
-	here  []float64                   // distances from kinks
-	there [2][]float64                // and, as bent looks, those of two of the sides
-	ops   []tape.Value
-	clock map[tape.Value]bool
-	still map[tape.Value]bool
-	held  map[tape.Value]bool
-	// powers are those of ops whose exponents move.
-	powers map[tape.Value]bool
+	// tangents are, by outputs, of the tapes of derivatives along a direction; nil where ops make none.
+	tangents map[string]*tape.Evaluator[complex128]
+	near     *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
+	sides    [2][2]*tape.Partly       // as far as kinks are made of them: by sign, and far or near
+	at       vec.Values               // what sides lie beside; a copy, since callers keep theirs on the stack
+	known    bool                     // at has them, and eval has not run since
+	same     bool                     // sides have what follows from params alone
+	count    []int                    // how many numbers nudge moves before each input
+	here     []float64                // distances from kinks
+	there    [2][]float64             // and, as bent looks, those of two of the sides
+	ops      []tape.Value
+	clock    map[tape.Value]bool
+	still    map[tape.Value]bool
+	held     map[tape.Value]bool
 }
 
 // evaluate runs eval at some values, with the params of the model. It reports whether all inputs are there.
@@ -244,7 +244,6 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}, held: map[tape.Value]bool{}}
-	kt.powers = map[tape.Value]bool{}
 	conditions := t == k.model.Compiled.Guards // the modes inside are held
 	moves := tape.DependsOnFunc(t, func(name string) bool {
 		n := tapec.MustName(name)
@@ -268,7 +267,6 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]
-			kt.powers[v] = in.Op == tape.Pow && moves[in.Args[1]]
 		}
 	}
 	if len(kt.ops) > 0 {
@@ -384,7 +382,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
-		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.modes(m))
+		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.reset(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:
@@ -491,7 +489,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 		if len(some(k.through)) == 0 {
 			found = slices.DeleteFunc(found, alone)
 			if k.second {
-				found = append(found, some(k.curving)...)
+				found = append(found, some(k.curved)...)
 			}
 		}
 	}

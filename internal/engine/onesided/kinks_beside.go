@@ -3,6 +3,7 @@ package onesided
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
@@ -152,23 +153,13 @@ func (k *Kinks) bentOn(turn int, o outlet, at *vec.Values, still bool) (elems []
 	return elems
 }
 
-// curved is through and, where there are second derivatives, curving if there is nothing else.
+// curved is through and, where there are second derivatives, adds the kinks that these alone show, as those of p·abs(p)
+// at 0, in elements that do not bend.
 func (k *Kinks) curved(o outlet, at *vec.Values, still bool) []Kink {
-	found := k.through(o, at, still)
-	if len(found) == 0 && k.second {
-		found = k.curving(o, at, still)
-	}
-	return found
-}
-
-// curving is through for kinks that second derivatives alone show, as those of p·abs(p) at 0.
-func (k *Kinks) curving(o outlet, at *vec.Values, still bool) []Kink {
-	found := k.at(o.tape, at)
-	if still {
-		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
-	}
-	if len(found) == 0 {
-		return nil
+	kinks, bent := k.bending(o, at, still)
+	found := reaching(slices.Clone(kinks), o.name, bent)
+	if !k.second || len(kinks) == 0 {
+		return found
 	}
 	var elems []int
 	kt := k.tapes[o.tape]
@@ -178,38 +169,92 @@ func (k *Kinks) curving(o outlet, at *vec.Values, still bool) []Kink {
 		k.nudge(turn, kt.near, beside, still)
 		elems = append(elems, kt.curved(o)...)
 	}
-	found = reaching(found, o.name, elems)
-	for i := range found {
-		found[i].curves = true
+	elems = slices.DeleteFunc(elems, func(i int) bool { return slices.Contains(bent, i) })
+	for _, x := range reaching(kinks, o.name, elems) {
+		if !slices.ContainsFunc(found, func(f Kink) bool { return f.value == x.value }) {
+			x.curves = true
+			found = append(found, x)
+		}
 	}
 	return found
 }
 
 // curved lists the elements of what o lets through whose slopes, along the line from the inputs of eval to those of
-// near, have a kink, or do not change in proportion to the way.
+// near, change on some side otherwise than second derivatives have it; also where these are no numbers.
 func (kt *kinkTape) curved(o outlet) (elems []int) {
-	here := kt.slope(o, 0)
+	slope, curve := kt.slopes(o, 0)
 	var on [2][2][]float64 // by sides, far and near
 	for side, way := range []float64{1, -1} {
-		on[side] = [2][]float64{kt.slope(o, way), kt.slope(o, 0.5*way)}
+		for j := range on[side] {
+			on[side][j], _ = kt.slopes(o, way/float64(1+j))
+		}
 	}
-	for i, x := range here {
-		counts := func(far, near, ratio float64) bool {
-			far, near = math.Abs(far), math.Abs(near)
-			return far > float64(0x1p-40*math.Abs(x)) && near > float64(ratio*far)
-		}
-		var step [2][2]float64
-		for side := range on {
-			for j := range step[side] {
-				step[side][j] = on[side][j][i] - x
+	for i, x := range slope {
+		turned := curve == nil || x-x != 0 || curve[i]-curve[i] != 0
+		for side, way := range []float64{1, -1} {
+			var off [2]float64
+			for j := range off {
+				if !turned {
+					off[j] = on[side][j][i] - x - float64(way*curve[i]/float64(1+j))
+				}
 			}
+			far, near := math.Abs(off[0]), math.Abs(off[1])
+			turned = turned || far > float64(0x1p-40*math.Abs(x)) && near > float64(0.375*far)
 		}
-		l, r := &step[1], &step[0]
-		if o.in(i) && (counts(l[0]+r[0], l[1]+r[1], 0.375) || counts(l[0], l[1], 0.51) || counts(r[0], r[1], 0.51)) {
+		if turned && o.in(i) {
 			elems = append(elems, i)
 		}
 	}
 	return elems
+}
+
+// slopes returns the derivative of an output along the difference of the inputs of near from those of eval, at the
+// latter and that part of the difference, and the second derivative along it; nil where ops make none.
+func (kt *kinkTape) slopes(o outlet, part float64) (slope, curve []float64) {
+	e := kt.tangent(o)
+	if e == nil {
+		return kt.slope(o, part), nil
+	}
+	for _, in := range e.Tape().Inputs {
+		name, is := strings.CutPrefix(in.Name, tapec.Tangent.Of(""))
+		z, here, near := e.Input(in.Name), kt.eval.Input(name), kt.near.Input(name)
+		for i, x := range here {
+			by := near[i] - x
+			if z[i] = complex(by, 0); !is {
+				z[i] = complex(x, 0)
+				if by != 0 {
+					z[i] = complex(math.FMA(part, by, x), float64(tangentStep*by))
+				}
+			}
+		}
+	}
+	e.Run()
+	slope = make([]float64, len(kt.eval.Output(o.name)))
+	curve = make([]float64, len(slope))
+	for i, z := range e.Output(tapec.Tangent.Of(o.name)) {
+		slope[i], curve[i] = real(z), imag(z)/tangentStep
+	}
+	return slope, curve
+}
+
+// tangent returns an evaluator of the derivatives of an output along a direction; nil where ops make none.
+func (kt *kinkTape) tangent(o outlet) *tape.Evaluator[complex128] {
+	e, known := kt.tangents[o.name]
+	if known {
+		return e
+	}
+	var moving []string
+	for _, in := range o.tape.Inputs {
+		moving = append(moving, in.Name)
+	}
+	if t, err := tapec.JVP(o.tape, []string{o.name}, moving); err == nil {
+		e = tape.NewEvaluator[complex128](t)
+	}
+	if kt.tangents == nil {
+		kt.tangents = map[string]*tape.Evaluator[complex128]{}
+	}
+	kt.tangents[o.name] = e
+	return e
 }
 
 // slope returns the derivative of an output along the difference of the inputs of near from those of eval, at the
@@ -247,7 +292,7 @@ func reaching(found []Kink, output string, elems []int) []Kink {
 // bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
 // leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
-// infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a power of
+// infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a root of
 // params and discretes alone is at 0, and may have no second one there: as (x²)^0.75, and xⁿ from one side if n moves.
 func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (bent, curves bool) {
 	kt := k.tapes[t]
@@ -261,7 +306,6 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (
 	if root {
 		sides = 2
 	}
-	alone := k.second && op == tape.Pow && (kt.still[v] || kt.held[v])
 	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
 	for way := range kt.sides {
 		side := &kt.there
@@ -270,13 +314,13 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]
-			curves = curves || alone && d == 0 && near > float64(0.27*far) && (near < float64(0.45*far) || kt.powers[v])
 			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
 				left[i]++
 			}
 		}
 	}
-	return slices.ContainsFunc(left, func(n int) bool { return n >= sides }), curves
+	bent = slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+	return bent, k.second && root && (kt.still[v] || kt.held[v])
 }
 
 // besides has the sides of t lie beside the values at which it was evaluated.

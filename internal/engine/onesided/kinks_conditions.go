@@ -264,6 +264,22 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
+// reset lists the kinks of discretes that times read and the body of an event has set.
+func (k *Kinks) reset(m *solvers.Mark) (found []Kink) {
+	times, body := k.model.Compiled.Instants, k.model.Compiled.Affects[m.Firing.Event]
+	if k.tapes[times] == nil || body == nil {
+		return nil
+	}
+	at := vec.Values{vec.T: {m.T}, vec.P: k.point.P, vec.D: m.Dp}
+	found = k.curved(outlet{times, tapec.Times.Name().String(), func(int) bool { return true }}, &at, false)
+	return slices.DeleteFunc(found, func(x Kink) bool {
+		return !slices.ContainsFunc(x.From, func(n tapec.Name) bool {
+			_, sets := body.Output(n.String())
+			return sets
+		})
+	})
+}
+
 // margins returns those of all guards at some values.
 func (k *Kinks) margins(at *vec.Values) []float64 { return slices.Clone(k.peek(at)) }
 
@@ -284,7 +300,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	defer func() { k.left = false }()
 	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
-	found := decide(k.through(o, &at, true))
+	found := decide(k.curved(o, &at, true))
 	if m.Caused {
 		return found
 	}
