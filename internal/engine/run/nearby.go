@@ -44,6 +44,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 	s.Cleared = false
 	n := &neighbours{checking: r, s: s, fine: fine, second: r.wantsSecond()}
 	list, met := s.Suspects(n.second)
+	n.first, _ = s.Suspects(false)
 	size := r.problem.Size()
 	work := float64(size.N+size.Q+1) * float64(s.Stats.Steps)
 	alone := min(len(list), max(mostNearby, min(int(mostWork/work), 8*mostNearby)))
@@ -68,6 +69,9 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 			return err
 		}
 	}
+	if err := n.aslant(ctx, list[:alone]); err != nil {
+		return err
+	}
 	if len(rest) > 0 {
 		if err := n.together(ctx, rest); err != nil {
 			return err
@@ -87,6 +91,7 @@ type neighbours struct {
 	s, fine *trust.Result
 	by      []float64 // sizes of columns
 	part    float64   // of these that they are moved by
+	first   []int     // columns of suspect first derivatives
 	second  bool
 }
 
@@ -162,6 +167,9 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 		switch {
 		case err != nil:
 			return err
+		case x == nil && !slices.Contains(n.first, k): // second derivatives stay suspect
+			n.s.Compared[k] = false
+			return nil
 		case x == nil:
 			n.s.Unsure(k)
 		case n.second:
@@ -171,6 +179,45 @@ func (n *neighbours) alone(ctx context.Context, k int) error {
 		default:
 			n.s.Side(&n.fine.Sensitivities, x, steps, nil)
 			n.s.Alone(x, k, steps[k])
+		}
+	}
+	if !slices.Contains(n.first, k) { // nothing but rounding, and what steps differ by, tells the sides apart
+		n.s.Ask(k)
+	}
+	return nil
+}
+
+// aslant makes runs in which several columns have moved by which second derivatives may jump: one alone does not leave
+// the kink of a product, as abs(p*q) where both are 0.
+func (n *neighbours) aslant(ctx context.Context, list []int) error {
+	if !n.second || n.s.Curved == nil {
+		return nil
+	}
+	var curved []int
+	for _, k := range list {
+		for at := k; at < len(n.s.Curved); at += n.columns {
+			if n.s.Curved[at] && n.s.Compared[k] {
+				curved = append(curved, k)
+				break
+			}
+		}
+	}
+	if len(curved) < 2 {
+		return nil
+	}
+	for direction := range min(len(curved), directions) { // in which any two go the same way, and other ways
+		for _, way := range []float64{-1, 1} {
+			steps := make([]float64, n.columns)
+			for i, k := range curved {
+				steps[k] = way * n.by[k] * n.part * portion(i, direction)
+			}
+			x, err := n.sideways(ctx, steps)
+			if err != nil {
+				return err
+			}
+			if x != nil {
+				n.s.Sideways = append(n.s.Sideways, *x)
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package trust
 
 import (
+	"math"
+	"slices"
+
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/result"
@@ -122,7 +125,11 @@ func (s *Result) compared(k int) bool { return s.Compared != nil && s.Compared[k
 // tells the sides apart, and so only by two columns that move it.
 func (s *Result) jumps(i, k, l int) bool {
 	at := i * s.Columns
-	if s.leapt(i, k, l) || s.leapt(i, l, k) {
+	leaps := func(k int) bool { // or runs beside fail
+		return s.Unlike != nil && math.IsInf(s.Unlike[at+k], 1) ||
+			slices.ContainsFunc(s.OneSided.Leaps, func(l result.Leap) bool { return l.Value == i && l.Column == k })
+	}
+	if s.leapt(i, k, l) || s.leapt(i, l, k) || leaps(k) && leaps(l) {
 		return true
 	}
 	if s.Curved == nil {

@@ -143,7 +143,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
-		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, apart))
+		jumps := !(off <= noise+float64(x.Noise*size) || x.comes(off, apart) ||
+			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -154,8 +155,10 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps, sizes []fl
 				if slope := 2*near[k] - x.Far.Gradient[from+k]; alone && x.line(slope, near[k], apart, by) {
 					off = math.Abs(fine.Gradient[from+k] - slope)
 				}
-				if x.comes(off, near[k]-fine.Gradient[from+k]) {
-					off = 0
+				g, far := fine.Gradient[from+k], x.Far.Gradient[from+k]
+				if little := float64(PartOfDerivatives * x.Part * size); x.comes(off, near[k]-g) ||
+					(float64(off*math.Abs(by)) <= little || y == 0 && g == 0) && returns(g, near[k], far) {
+					off = 0 // the line through Near and Far is not straight
 				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
@@ -221,11 +224,13 @@ func (x *Sideways) line(slope, near, apart, by float64) bool {
 	return math.Abs(of-slope) < math.Abs(of-near)
 }
 
-// returns puts numbers that come back to those that they are compared with, as some power of the distance does, in the
-// place of what towards makes of them.
+// returns reports whether numbers at Near and Far come back to y, as some power of the distance does.
+func returns(y, near, far float64) bool { return math.Abs(near-y) <= 2*math.Abs(far-near) }
+
+// returns puts numbers that come back to those that they are compared with in the place of what towards makes of them.
 func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 	for l, y := range other {
-		if math.Abs(near[l]-y) <= 2*math.Abs(far[l]-near[l]) {
+		if returns(y, near[l], far[l]) {
 			row[l] = y
 		}
 	}
