@@ -349,8 +349,9 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
+	apart := movedBy(r.allMet(), r.columns)
 	for k := range n {
-		known := !mine.Unknown[k] && !theirs.Unknown[k]
+		known := !unknown(mine, theirs, apart, k)
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
 		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
 		for c := range mine.Met {
@@ -378,6 +379,24 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return d, all
+}
+
+// unknown reports whether sides along motion k are not known: also where a column that may move causes apart does not
+// do so to first order, as by a square.
+func unknown(mine, theirs *Sides, apart []bool, k int) bool {
+	return mine.Unknown[k] || theirs.Unknown[k] ||
+		k < len(apart) && apart[k] && mine.together(k) && theirs.together(k)
+}
+
+// movedBy marks columns that may move causes of meetings apart.
+func movedBy(met []trust.Meeting, columns int) []bool {
+	row := make([]bool, columns)
+	for i := range met {
+		for k, moves := range met[i].Columns {
+			row[k] = row[k] || moves
+		}
+	}
+	return row
 }
 
 // bendsAlong reports whether motion k, of a column or along a direction, moves what a row marks.
