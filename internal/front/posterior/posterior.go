@@ -64,6 +64,8 @@ type Result struct {
 	Moved       []string  // whose distribution changes where chains go on from draws of laplace or pathfinder
 	Evidence    *Evidence // nil for chains
 	Populations []Tempered
+	remembered  []float64 // of each coordinate: Memory of all populations together
+	drift       []float64 // and their nuts.Drift
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
@@ -135,7 +137,7 @@ type Trust struct {
 // says that there is no density anywhere. If ctx ends, the result has the draws made until then, with status "partial".
 func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	began := time.Now()
-	p, err := newProblem(m, opts)
+	p, err := newProblem(ctx, m, opts)
 	if err != nil {
 		return nil, err
 	}
