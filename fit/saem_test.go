@@ -144,7 +144,8 @@ func TestSAEMKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		"focei": "maximises the likelihood itself", "imp(n = 50)": "", "agq(n = 3)": "", "laplace": "",
 	} {
-		_, err := newProblem(t.Context(), populationModel(t, blockText), Options{Options: odes.Options{Settings: []odes.Setting{
+		m := populationModel(t, blockText)
+		_, err := newProblem(t.Context(), m, Options{Options: odes.Options{Settings: []odes.Setting{
 			{Key: "solver.marginal", Value: text}, {Key: "fit.algorithm", Value: "saem"},
 		}}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -35,8 +35,8 @@ fit { over = [W, b, k, l, c, n]  log = [l]  algorithm = adam }
 	}
 }
 
-// TestPreparedUntil: what a fit prepares is given up when its context ends, before searches and on the way. The contexts
-// of others do not matter to it.
+// TestPreparedUntil: what a fit prepares is given up when its context ends, before searches and on the way. The
+// contexts of others do not matter to it.
 func TestPreparedUntil(t *testing.T) {
 	m, err := odes.Parse("m.ode", `time t from 0 to 1
 param k = 1, c = 2

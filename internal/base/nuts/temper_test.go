@@ -98,8 +98,8 @@ func TestTemper(t *testing.T) {
 	}
 }
 
-// TestSettle: populations on a thin parabola reach its arms, which weights on the way leave with few particles: one seed
-// of these lost half of their spread. Where the parabola is so thin that they do not, they remember.
+// TestSettle: populations on a thin parabola reach its arms, which weights on the way leave with few particles. Where
+// the parabola is so thin that they do not, they remember.
 func TestSettle(t *testing.T) {
 	parabola := func(narrow float64) Density {
 		return func(_ context.Context, q, g []float64) (float64, error) {

@@ -139,7 +139,8 @@ func TestAnchored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
-	p, err := newProblem(t.Context(), parsed(t, strings.Replace(integrated, "EFFECT", "0.2*e + 0.1*e^2 + 0.02*e^3", 1)), Options{})
+	m := parsed(t, strings.Replace(integrated, "EFFECT", "0.2*e + 0.1*e^2 + 0.02*e^3", 1))
+	p, err := newProblem(t.Context(), m, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 	if n < 2 {
 		return nil
 	}
-	runs, err := p.twins(ctx, factor)
+	runs, err := twins(ctx, p, factor)
 	switch {
 	case ctx.Err() != nil:
 		r.Interrupted = true
@@ -134,7 +134,7 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 }
 
 // twins are an evaluator, and one whose tolerances are multiplied by factor; nil where there is no such one.
-func (p *problem) twins(ctx context.Context, factor float64) ([]*evaluator, error) {
+func twins(ctx context.Context, p *problem, factor float64) ([]*evaluator, error) {
 	o := p.runOptions().While(ctx)
 	coarse, err := p.model.Prepare(o)
 	if err != nil {

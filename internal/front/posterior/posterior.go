@@ -64,12 +64,16 @@ type Result struct {
 	Moved       []string  // whose distribution changes where chains go on from draws of laplace or pathfinder
 	Evidence    *Evidence // nil for chains
 	Populations []Tempered
-	remembered  []float64 // of each coordinate: Memory of all populations together
-	drift       []float64 // and their nuts.Drift
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
-	unseen      unseen
+	hidden
+}
+
+// hidden is what a result knows for its own conclusions.
+type hidden struct {
+	unseen unseen
+	last   lastRound
 }
 
 // Param is a number that was drawn.

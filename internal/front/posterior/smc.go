@@ -320,8 +320,11 @@ func (p *problem) settle(r *Result, all []*nuts.Population) {
 		r.Rejections = append(r.Rejections, *counted[cause])
 	}
 	r.Evidence = evidenceOfAll(r.Populations, s.Draws)
-	r.remembered, r.drift = nuts.Memory(starts, ends), nuts.Drift(starts, ends)
+	r.last = lastRound{nuts.Memory(starts, ends), nuts.Drift(starts, ends)}
 }
+
+// lastRound is what package nuts says of the last round of moves of all populations together, of each coordinate.
+type lastRound struct{ memory, drift []float64 }
 
 // Tempered is how a population of particles fared.
 type Tempered struct {
@@ -342,7 +345,7 @@ func (p *problem) concludePopulations(r *Result) {
 			"posterior have few particles on the way; take more of them: %s", several(w.apart), above(w.worst), more)
 	}
 	p.concludeFew(r, &w)
-	p.concludeSlow(r)
+	r.concludeSlow()
 	if s.Chains < 2 {
 		r.partial("one population alone has no estimate of its error: take several (--sample.chains=4)")
 	} else if !(r.Evidence.Error <= mostError) {
@@ -380,22 +383,22 @@ const mostDrift = 4
 
 // concludeSlow says where the particles have not come to rest: a part that moves reach slowly has as many particles as
 // weights have left there, which may be too few of them in all populations alike.
-func (p *problem) concludeSlow(r *Result) {
+func (r *Result) concludeSlow() {
 	var slow, moving []string
 	worst, far := 0.0, 0.0
-	for i := range p.coords {
-		if x := r.remembered[i]; x >= nuts.Forgotten(r.Settings.Draws) {
-			slow, worst = append(slow, p.coords[i].name), max(worst, x)
+	for i, x := range r.last.memory {
+		if x >= nuts.Forgotten(r.Settings.Draws) {
+			slow, worst = append(slow, r.Params[i].Text()), max(worst, x)
 		}
-		if x := r.drift[i]; x >= mostDrift {
-			moving, far = append(moving, p.coords[i].name), max(far, x)
+		if x := r.last.drift[i]; x >= mostDrift {
+			moving, far = append(moving, r.Params[i].Text()), max(far, x)
 		}
 	}
 	const instead = "; compare with chains (--sample.method=nuts)"
 	if len(slow) > 0 {
-		r.partial("particles move slowly through a part of the posterior, which may have too few of them: %s after the "+
-			"last round of moves correlates by %.2g with what was before it (at most %.2g)"+instead, several(slow),
-			worst, nuts.Forgotten(r.Settings.Draws))
+		r.partial("particles move slowly through a part of the posterior, which may have too few of them: %s after "+
+			"the last round of moves correlates by %.2g with what was before it (at most %.2g)"+instead,
+			several(slow), worst, nuts.Forgotten(r.Settings.Draws))
 	}
 	if len(moving) > 0 {
 		r.partial("the distribution of %s still changes as particles move: by %.2g standard errors in the last round "+
