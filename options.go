@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -194,6 +195,12 @@ func (m *Model) Manner(opts Options) Manner {
 //
 // Deprecated: Manner says so as Warm.
 func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
+
+// While returns options of what is prepared until ctx ends.
+func (o Options) While(ctx context.Context) Options {
+	o.Done = ctx.Done()
+	return o
+}
 
 // setup resolves opts for runs. Nothing behind it reads options again: a run that repeats another one by other means
 // takes a changed copy of what comes of this. Mistakes are told when the run begins, with those that only it can find.

@@ -577,3 +577,22 @@ objective f = final(y)
 		}
 	}
 }
+
+// TestPreparedUntil: what a worker prepares is given up when the context ends, and made for who asks next.
+func TestPreparedUntil(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, gradient := range []bool{false, true} {
+		j := job("time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",
+			Design{Points: "random", N: 2, Axes: []Axis{span("k", 1, 2)}})
+		j.Gradient = gradient
+		p := open(t, j)
+		w, row := p.Worker(), make([]float64, 8)
+		if _, _, err := w.member(over, 0, row); !errors.Is(err, context.Canceled) || w.runner != nil {
+			t.Errorf("prepared for nobody: %v", err)
+		}
+		if _, _, err := w.member(t.Context(), 0, row); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) (fault, err error) {
 			opts.Wrt = []string{}
 			opts.Times = w.p.Table.Times
 		}
-		if w.lanes, err = w.p.Model.Lanes(opts, w.p.Job.Gradient); err != nil {
+		if w.lanes, err = w.p.Model.Lanes(opts.While(ctx), w.p.Job.Gradient); err != nil {
 			w.lanes = nil
 			return nil, nil // the first member tells
 		}
@@ -226,7 +226,7 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 	if w.simulator == nil {
 		opts := w.p.opts
 		opts.Set = slices.Concat(opts.Set, set)
-		if w.simulator, err = w.p.Model.Simulator(opts); err != nil {
+		if w.simulator, err = w.p.Model.Simulator(opts.While(ctx)); err != nil {
 			return Failed, 0, err
 		}
 	} else if err := w.simulator.Set(set...); err != nil {
@@ -272,7 +272,7 @@ func (w *Worker) kept(ctx context.Context, set []odes.Assignment, row []float64)
 		if !w.p.Job.Gradient {
 			opts.Wrt = []string{}
 		}
-		r, err := w.p.Model.Prepare(opts)
+		r, err := w.p.Model.Prepare(opts.While(ctx))
 		if err != nil {
 			return Failed, 0, err
 		}

@@ -176,7 +176,8 @@ fit { intervals = none }
 		}
 		return m
 	}
-	p, err := newProblem(model("param Omega[3,3] = [[0.6, 0.1, 0.01], [0.1, 0.3, -0.1], [0.01, -0.1, 0.2]]", "Omega"),
+	m := model("param Omega[3,3] = [[0.6, 0.1, 0.01], [0.1, 0.3, -0.1], [0.01, -0.1, 0.2]]", "Omega")
+	p, err := newProblem(t.Context(), m,
 		Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)

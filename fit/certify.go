@@ -674,6 +674,11 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 			}
 			continue
 		}
+		if rise, is := flat(out, c); is {
+			note(diag.Warning, "%s is at its %s bound, %s, and might as well be anywhere within its bounds: over all "+
+				"of them the objective rises by no more than %s", c.name, side, diag.Number(bound), diag.Number(rise))
+			continue
+		}
 		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
 		if m.gains == nil || !(m.gains[i] > max(mostGain, out.KKT.Noise)) {
 			want = ""
@@ -681,4 +686,19 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
 			"bound is true", c.name, side, diag.Number(bound), want)
 	}
+}
+
+// flat reports whether the profile of an estimate goes from bound to bound without rising by more than errors of the
+// objective, and returns by how much it rises. Whatever would be gained beyond a bound, the data tell nothing of such
+// an estimate within.
+func flat(out *Result, c *coordinate) (rise float64, is bool) {
+	i := slices.IndexFunc(out.Estimates, func(e Estimate) bool { return e.Text() == c.name })
+	if i < 0 || len(out.Estimates[i].Profile) < 2 {
+		return 0, false
+	}
+	list := out.Estimates[i].Profile
+	for _, p := range list {
+		rise = max(rise, p.Rise)
+	}
+	return rise, list[0].Value <= c.lo && list[len(list)-1].Value >= c.hi && rise <= max(mostGain, out.KKT.Noise)
 }

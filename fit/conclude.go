@@ -118,7 +118,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, f
 			return nil, nil, err
 		}
 		out.Objective = odes.Value{Name: p.settings.Objective, Value: best.Value, Error: math.NaN()}
-		if r, err := p.model.Prepare(p.checkedAt(m.x)); err == nil {
+		if r, err := p.model.Prepare(p.checkedAt(m.x).While(whole)); err == nil {
 			out.Run = r.Settings()
 		}
 	}

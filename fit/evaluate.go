@@ -47,7 +47,7 @@ type evaluator struct {
 	bad             int
 }
 
-func (p *problem) newEvaluator() (*evaluator, error) {
+func (p *problem) newEvaluator(ctx context.Context) (*evaluator, error) {
 	e := &evaluator{p: p, searching: -1}
 	for i, v := range p.settings.Over {
 		e.set = append(e.set, odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())})
@@ -55,7 +55,7 @@ func (p *problem) newEvaluator() (*evaluator, error) {
 	if p.settings.Maximize {
 		return e, nil
 	}
-	c, err := p.model.Compare(p.settings.Objective, p.runOptions())
+	c, err := p.model.Compare(p.settings.Objective, p.runOptions().While(ctx))
 	if err != nil || c == nil {
 		return e, err
 	}
@@ -325,13 +325,13 @@ func (s *sums) outer(weight float64, v []float64) {
 
 // hasHessian reports whether the model's method makes second derivatives.
 func (p *problem) hasHessian() bool {
-	_, err := p.curved()
+	_, err := p.curved(p.ctx)
 	return err == nil
 }
 
 // curved prepares runs with second derivatives of the objective, and of some constraints.
-func (p *problem) curved(constraints ...string) (*odes.Runner, error) {
-	o := p.runOptions()
+func (p *problem) curved(ctx context.Context, constraints ...string) (*odes.Runner, error) {
+	o := p.runOptions().While(ctx)
 	o.Of = append([]string{p.settings.Objective}, constraints...)
 	return p.model.Prepare(o.SecondOrder())
 }
@@ -359,7 +359,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		}
 	}()
 	if second {
-		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
+		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved(ctx) })
 	}
 	if e.hessian != nil && integrates(e.p) && alone { // the integrals at x stay for second derivatives
 		e.hessian.CrossProducts(true)
@@ -367,7 +367,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		return e.runOf(ctx, x, &e.hessian, nil)
 	}
 	return e.runOf(ctx, x, &e.gradient, func() (*odes.Runner, error) {
-		o := e.p.runOptions()
+		o := e.p.runOptions().While(ctx)
 		o.Of = []string{e.p.settings.Objective}
 		for _, c := range e.p.constraints {
 			o.Of = append(o.Of, c.Name)
@@ -379,7 +379,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 // crossed makes a run at x whose second derivatives are an estimate, from the gradients of subjects.
 func (e *evaluator) crossed(ctx context.Context, x []float64) (s *odes.Sensitivities, err error) {
 	if e.hessian == nil {
-		if e.hessian, err = e.p.curved(); err != nil {
+		if e.hessian, err = e.p.curved(ctx); err != nil {
 			return nil, err
 		}
 		e.hessian.Warm(e.warm)
@@ -562,7 +562,7 @@ func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []floa
 				return fmt.Errorf("%s has no second derivatives", c.Name)
 			}
 		}
-		s, err := e.runOf(ctx, x, &e.curved, func() (*odes.Runner, error) { return p.curved(names...) })
+		s, err := e.runOf(ctx, x, &e.curved, func() (*odes.Runner, error) { return p.curved(ctx, names...) })
 		if err != nil {
 			return err
 		}

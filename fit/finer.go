@@ -57,7 +57,10 @@ func (p judge) besideKinks(ctx context.Context, best *Start) (*problem, error) {
 	if !p.kinks || p.fine.kinks || best.x == nil {
 		return p.problem, nil
 	}
-	r, err := p.model.Prepare(p.checkedAt(best.x))
+	r, err := p.model.Prepare(p.checkedAt(best.x).While(ctx))
+	if ctx.Err() != nil { // what was found is told all the same
+		return p.problem, nil
+	}
 	if err != nil {
 		return nil, err
 	}

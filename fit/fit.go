@@ -259,7 +259,7 @@ var ErrNoMinimum = errors.New("no search has come to a value of the objective")
 // done.
 func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	began := time.Now()
-	p, err := newProblem(m, opts)
+	p, err := newProblem(ctx, m, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -393,6 +393,33 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestFlatBounds has a growth that is over before the first value: rate and start end at bounds, beyond which the data
+// would be fitted better, and within which they tell nothing.
+func TestFlatBounds(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 10
+param r = 6 in [5, 20], K = 9 in [5, 20], n0 = 2 in [1, 3]
+state x = n0
+x' = r*x*(1 - x/K)
+data D { time = [6, 7, 8, 9, 10]  y = [9.8, 10.1, 9.9, 10.05, 10.1] }
+observe o = x ~ normal(0.3) from D.y
+objective J = nll()
+fit { over = [r, K, n0]  intervals = profile }
+`), fit.Options{})
+	flat := 0
+	for _, d := range r.Warnings {
+		if strings.Contains(d.Message, "might as well be anywhere within its bounds") {
+			flat++
+		}
+		if strings.Contains(d.Message, "the data want") {
+			t.Error(d.Message)
+		}
+	}
+	if flat != 2 {
+		t.Errorf("%d flat estimates: %v", flat, r.Warnings)
+	}
+}
+
 // TestIdleBound has searches that stop at a bound which does not hold them: where only a product is told, data want
 // neither factor greater, and the fit says that they are not identifiable; where slopes tell nothing of a variance of
 // zero, the bound stays a condition of the errors.

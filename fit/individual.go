@@ -35,7 +35,7 @@ func individually(
 	if p.settings.Maximize || !c.known() || c.violated || m.gradient == nil {
 		return of, nil
 	}
-	if of.evaluator, err = comparing(p, e); err != nil {
+	if of.evaluator, err = comparing(whole, p, e); err != nil {
 		return of, err
 	}
 	m.keep = m.free()
@@ -52,8 +52,8 @@ func individually(
 }
 
 // comparing returns an evaluator that compares the data row by row, whatever the objective.
-func comparing(p *problem, e *evaluator) (*evaluator, error) {
-	rows, err := p.model.CompareAll(p.runOptions())
+func comparing(ctx context.Context, p *problem, e *evaluator) (*evaluator, error) {
+	rows, err := p.model.CompareAll(p.runOptions().While(ctx))
 	if rows == nil || err != nil {
 		return nil, err
 	}

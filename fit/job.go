@@ -91,7 +91,7 @@ func (j *Job) Open() (*Pieces, error) {
 		o.Set = append(o.Set, a.Odes())
 	}
 	w := &Pieces{}
-	if w.p, err = newProblem(m, o); err != nil {
+	if w.p, err = newProblem(context.Background(), m, o); err != nil {
 		return nil, err
 	}
 	if len(j.From) > 0 {

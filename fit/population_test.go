@@ -418,7 +418,7 @@ func TestBlockStarts(t *testing.T) {
 		"[[0.1, 0], [0, 0.1]]":       "",
 	} {
 		text = strings.Replace(blockText, "[[0.1, 0.01], [0.01, 0.1]]", text, 1)
-		p, err := newProblem(populationModel(t, text), Options{})
+		p, err := newProblem(t.Context(), populationModel(t, text), Options{})
 		switch {
 		case want != "":
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -107,7 +107,7 @@ type Identification struct {
 // Identify finds out which params the data of a model can tell, by the Fisher information at the values in the model:
 // it needs no search, and speaks for the neighbourhood of these values alone.
 func Identify(ctx context.Context, m *odes.Model, opts Options) (*Identification, error) {
-	p, err := newProblem(m, opts)
+	p, err := newProblem(ctx, m, opts)
 	if err != nil {
 		return nil, err
 	}

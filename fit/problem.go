@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 // problem is a fit as the goroutines share it.
 type problem struct {
+	ctx      context.Context // of the fit: what searches prepare is given up when it ends
 	model    *odes.Model
 	opts     Options
 	asked    Options // opts, before the problem set anything
@@ -132,8 +134,8 @@ func settingsOf(m *odes.Model, opts *Options) (odes.FitSettings, error) {
 	return s, err
 }
 
-// newProblem reads the settings of a fit.
-func newProblem(m *odes.Model, opts Options) (*problem, error) {
+// newProblem reads the settings of a fit, until ctx ends.
+func newProblem(ctx context.Context, m *odes.Model, opts Options) (*problem, error) {
 	s, err := settingsOf(m, &opts)
 	if err != nil {
 		return nil, err
@@ -146,7 +148,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	p := &problem{
-		began: time.Now(), model: m, opts: opts, asked: opts, settings: s,
+		ctx: ctx, began: time.Now(), model: m, opts: opts, asked: opts, settings: s,
 		space:       space{priors: separate(m.Priors(), symbols)},
 		constraints: m.Constraints(), rough: 1, atStart: math.NaN(), telling: &sync.Mutex{}, told: &Progress{},
 	}
@@ -207,7 +209,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	e, err := p.newEvaluator()
+	e, err := p.newEvaluator(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +369,7 @@ func (p *problem) borrow() (*evaluator, error) {
 	case e := <-p.idle:
 		return e, nil
 	default:
-		return p.newEvaluator()
+		return p.newEvaluator(context.Background()) // whose programs are there
 	}
 }
 

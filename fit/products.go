@@ -46,7 +46,7 @@ func (e *evaluator) products() func(ctx context.Context, x, y, v, hv []float64) 
 		if at == nil || !slices.Equal(at, x) {
 			at = nil
 			if s, err = e.runOf(ctx, x, &r, func() (*odes.Runner, error) {
-				o := p.runOptions()
+				o := p.runOptions().While(ctx)
 				o.Of = append([]string{p.settings.Objective}, names...)
 				return p.model.Prepare(o.ProductsOnly(wide))
 			}); err != nil {

@@ -124,7 +124,7 @@ const (
 func (p stochastic) begin(ctx context.Context, e *evaluator, number int, x []float64) (*approximation, error) {
 	s := &approximation{p: p, e: e, x: slices.Clone(x), logs: make([]bool, len(x)), priors: noPriors(len(x))}
 	s.scores = make([]float64, len(x)*len(x))
-	o := p.runOptions()
+	o := p.runOptions().While(ctx)
 	o.Threads, o.Of = 1, []string{p.settings.Objective}
 	for range min(max(p.opts.workers(), 1), 64) {
 		j, err := p.model.Joint(1, o)

@@ -17,7 +17,7 @@ func begun(t *testing.T, m *odes.Model, workers int, settings []odes.Setting, se
 	*problem, *approximation,
 ) {
 	t.Helper()
-	p, err := newProblem(m, Options{Workers: workers, Options: odes.Options{
+	p, err := newProblem(t.Context(), m, Options{Workers: workers, Options: odes.Options{
 		Set: set, Settings: append(settings, odes.Setting{Key: "fit.algorithm", Value: saem}),
 	}})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestSAEMPriors(t *testing.T) {
 		}
 	}
 	other := newBalanced(t, 12, 3, "agq(n = 2)", "= nll()", "= nll() + 0.1*mu^2")
-	_, err = newProblem(other.model, Options{Options: odes.Options{
+	_, err = newProblem(t.Context(), other.model, Options{Options: odes.Options{
 		Settings: []odes.Setting{{Key: "fit.algorithm", Value: "saem"}},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "L is written otherwise") {
@@ -144,7 +144,8 @@ func TestSAEMKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		"focei": "maximises the likelihood itself", "imp(n = 50)": "", "agq(n = 3)": "", "laplace": "",
 	} {
-		_, err := newProblem(populationModel(t, blockText), Options{Options: odes.Options{Settings: []odes.Setting{
+		m := populationModel(t, blockText)
+		_, err := newProblem(t.Context(), m, Options{Options: odes.Options{Settings: []odes.Setting{
 			{Key: "solver.marginal", Value: text}, {Key: "fit.algorithm", Value: "saem"},
 		}}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -155,7 +156,7 @@ func TestSAEMKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = newProblem(m, Options{Options: odes.Options{
+	_, err = newProblem(t.Context(), m, Options{Options: odes.Options{
 		Settings: []odes.Setting{{Key: "fit.algorithm", Value: "saem"}},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "models with random effects") {

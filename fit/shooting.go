@@ -346,7 +346,7 @@ func (s *shooting) prepare(c *chain, x *stretch) (err error) {
 
 // lay makes room for what the run of a part is given, and returns its options.
 func (x *stretch) lay(p *problem, node *odes.Node) odes.Options {
-	o := p.runOptions()
+	o := p.runOptions().While(p.ctx)
 	o.Threads, o.Wrt = 1, nil
 	set := func(name string, n int) {
 		x.set = append(x.set, odes.Assignment{Name: name, Values: make([]float64, n)})

@@ -78,7 +78,7 @@ func TestLegsDerivatives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newProblem(m, Options{Workers: 1})
+			p, err := newProblem(t.Context(), m, Options{Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,13 +178,13 @@ solver { rtol = 1e-9  atol = 1e-11 }
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProblem(m, Options{Workers: 1})
+	p, err := newProblem(t.Context(), m, Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var values []float64
 	for _, linking := range []bool{false, true} {
-		e, err := p.newEvaluator()
+		e, err := p.newEvaluator(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

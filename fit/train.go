@@ -188,7 +188,7 @@ func (t *training) split() error {
 		return nil
 	}
 	if t.e.batches == nil {
-		b, err := p.model.Batches(p.settings.Objective, p.runOptions())
+		b, err := p.model.Batches(p.settings.Objective, p.runOptions().While(p.ctx))
 		if err != nil {
 			return err
 		}

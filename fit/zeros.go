@@ -57,7 +57,7 @@ func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Se
 		return
 	}
 	opts.Progress = nil
-	p, err := newProblem(m, Options{Options: opts, Workers: 1})
+	p, err := newProblem(ctx, m, Options{Options: opts, Workers: 1})
 	if err != nil || len(p.coords) > many || len(p.constraints) > 0 || len(p.blocks) > 0 {
 		return
 	}

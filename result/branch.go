@@ -18,7 +18,7 @@ type Place struct {
 	X float64   // the param
 	Y []float64 // the states
 	// Kind is "fold" where the branch turns back, "hopf" where a pair of eigenvalues crosses the imaginary axis,
-	// "crossing" where one passes zero without a fold (another branch crosses this one), and "" elsewhere.
+	// "crossing" where one passes or touches zero and another branch crosses this one, and "" elsewhere.
 	Kind string
 	// Growing is how many eigenvalues of the reduced Jacobian have positive real parts: none at a stable state. At a
 	// place of some kind it is that of the less stable side. -1: not known.

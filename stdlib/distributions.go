@@ -4,13 +4,6 @@ package stdlib
 // density is. The branch that an `if` does not take is given harmless arguments, because its
 // derivative enters as a product with 0.
 
-// normalBelow is -log Φ((from - mean)/sd) = -log(erfc(z)/2). Beyond z = 10, before erfc underflows,
-// it is the asymptotic series (Abramowitz and Stegun 7.1.23), which is exact to rounding there.
-const normalBelow = "let near = min(z, 10) let far = max(z, 10) let u = 0.5/far^2 " +
-	"let series = 1 - u*(1 - 3*u*(1 - 5*u*(1 - 7*u*(1 - 9*u*" +
-	"(1 - 11*u*(1 - 13*u*(1 - 15*u*(1 - 17*u*(1 - 19*u))))))))) " +
-	"return if z < 10 then -log(0.5*erfc(near)) else far^2 + log(far) + 1.2655121234846454 - log(series)"
-
 const laplaceBelow = "if from < mu then 0.6931471805599453 + (mu - from)/b else -log1p(-0.5*exp(-max(from - mu, 0)/b))"
 
 // distributions are what may follow `~`.
@@ -19,7 +12,7 @@ var distributions = []*Func{
 		Name: "normal", Args: []string{"mean", "sd"}, Class: Noise, Centre: "mean", Scale: "sd",
 		Value: "exp(-((y - mean)/sd)^2/2)/(sd*sqrt(2*pi))", Domain: "sd > 0", Doc: "normal distribution",
 		Body:  "0.5*((y - mean)/sd)^2 + log(sd) + 0.9189385332046728",
-		Below: "let z = (mean - from)/(sd*1.4142135623730951) " + normalBelow,
+		Below: normalTail("v", "(mean - from)/(sd*1.4142135623730951)") + "return v",
 		Mass:  normalMass(),
 		Cases: []Case{{in(1, 2, 4), 2.737085713764618}, {in(0, 1e-3, 0.5), 124994.01118325422}},
 	},
@@ -29,7 +22,7 @@ var distributions = []*Func{
 		Doc: "distribution of y whose logarithm is normal; the median of y is exp(mu)",
 		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then 0.5*((logy - mu)/sd)^2 + log(sd) + logy " +
 			"+ 0.9189385332046728 else inf",
-		Below: "let z = (mu - from)/(sd*1.4142135623730951) " + normalBelow,
+		Below: normalTail("v", "(mu - from)/(sd*1.4142135623730951)") + "return v",
 		Mass:  logNormalMass(),
 		Cases: []Case{{in(0, 1, 2), 1.8523122207237186}, {in(0, 1, -1), inf}},
 	},

@@ -29,13 +29,18 @@ func (m *Mass) Definition(name string, below, above bool) *ast.Fn {
 	return m.under.of(name+" under", m.Under)
 }
 
-// normalTail is a definition of v = -log(erfc(z)/2), as normalBelow has it. Its names end in v.
+// normalTail is a definition of v = -log(erfc(z)/2) = -log Φ(-z√2). Its names end in v.
+//
+// Far below 0 the probability is nearly 1, and its logarithm is that of what it lacks. Beyond z = 10, before erfc
+// underflows, it is the asymptotic series (Abramowitz and Stegun 7.1.23), which is exact to rounding there.
 func normalTail(v, z string) string {
 	return strings.NewReplacer("$z", z, "$v", v).Replace(
-		"let z$v = $z let near$v = min(z$v, 10) let far$v = max(z$v, 10) let u$v = 0.5/far$v^2 " +
+		"let z$v = $z let low$v = min(z$v, -0.5) let near$v = min(max(z$v, -0.5), 10) let far$v = max(z$v, 10) " +
+			"let u$v = 0.5/far$v^2 " +
 			"let series$v = 1 - u$v*(1 - 3*u$v*(1 - 5*u$v*(1 - 7*u$v*(1 - 9*u$v*" +
 			"(1 - 11*u$v*(1 - 13*u$v*(1 - 15*u$v*(1 - 17*u$v*(1 - 19*u$v))))))))) " +
-			"let $v = if z$v < 10 then -log(0.5*erfc(near$v)) " +
+			"let $v = if z$v < -0.5 then -log1p(-0.5*erfc(-low$v)) " +
+			"else if z$v < 10 then -log(0.5*erfc(near$v)) " +
 			"else far$v^2 + log(far$v) + 1.2655121234846454 - log(series$v) ")
 }
 

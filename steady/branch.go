@@ -24,7 +24,7 @@ const (
 	Ordinary Kind = iota
 	Fold          // the branch turns back
 	Hopf          // a pair of eigenvalues crosses the imaginary axis: a cycle begins or ends here
-	Crossing      // an eigenvalue passes zero, and the branch does not turn: another one crosses it
+	Crossing      // an eigenvalue passes or touches zero, and another branch crosses this one
 )
 
 // Place is a steady state on a branch.
@@ -530,12 +530,18 @@ func (a *asymptote) nears(b *brancher, out *Branch) bool {
 
 // distance returns how far two places are from each other.
 func (b *brancher) distance(p, q *Place) float64 {
+	d := b.way(p, q)
+	return math.Sqrt(b.product(d, d))
+}
+
+// way is the way from p to q.
+func (b *brancher) way(p, q *Place) []float64 {
 	d := make([]float64, b.n+1)
 	for i, y := range p.Y {
 		d[i] = q.Y[i] - y
 	}
 	d[b.n] = q.X - p.X
-	return math.Sqrt(b.product(d, d))
+	return d
 }
 
 // atBound returns the place between p and next where the number has a value x.
@@ -579,12 +585,23 @@ func (b *brancher) between(p, next *Place, h float64) ([]Place, error) {
 		return nil
 	}
 	if folds {
+		var turns *Place
 		err := add(Fold, func(q *Place, _ *Spectrum) float64 { return q.tangent[b.n] / b.width },
-			func(q *Place, _ *Spectrum) { q.Growing, q.Slowest = max(p.Growing, next.Growing), 0 })
+			func(q *Place, _ *Spectrum) { q.Growing, q.Slowest, turns = max(p.Growing, next.Growing), 0, q })
 		if err != nil {
 			return nil, err
 		}
-		change -= int(math.Copysign(float64(change%2), float64(change))) // one of them passes zero in the fold
+		crosses := false
+		if turns != nil {
+			if crosses, err = b.touches(p, h, b.product(p.tangent, b.way(p, turns))); err != nil {
+				return nil, err
+			}
+		}
+		if crosses {
+			list[0].Kind = Crossing
+		} else {
+			change -= int(math.Copysign(float64(change%2), float64(change))) // one of them passes zero in the fold
+		}
 	}
 	if change == 0 {
 		return list, nil
@@ -625,6 +642,22 @@ func (b *brancher) between(p, next *Place, h float64) ([]Place, error) {
 		return 1
 	})
 	return list, err
+}
+
+// touches reports whether the branch turns back where another one crosses it, as on the arms of a pitchfork: at a
+// distance at from p, within h. In a fold one eigenvalue passes zero. Where another branch crosses, one touches zero,
+// and as many grow behind the place as before it.
+func (b *brancher) touches(p *Place, h, at float64) (bool, error) {
+	const beside = 1.0 / 64 // of the step: other eigenvalues seldom pass zero so near
+	before, _, _, err := b.at(p, math.FMA(-beside, h, at))
+	if err != nil {
+		return false, err
+	}
+	behind, _, _, err := b.at(p, math.FMA(beside, h, at))
+	if err != nil {
+		return false, err
+	}
+	return before != nil && behind != nil && before.Growing >= 0 && before.Growing == behind.Growing, nil
 }
 
 // locate returns the place within a distance h from p where test changes its sign, by regula falsi (the Illinois

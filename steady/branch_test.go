@@ -2,6 +2,7 @@ package steady
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/testing/solvertest"
@@ -110,6 +111,35 @@ func TestCrossing(t *testing.T) {
 	list := special(b)
 	if len(list) != 1 || list[0].Kind != Crossing || math.Abs(list[0].X-1) > 1e-12 {
 		t.Fatalf("special places: %+v", list)
+	}
+}
+
+// TestPitchfork follows an arm of a pitchfork back to where the other arm begins, and to the end of that: the branch
+// turns back, but at no fold.
+func TestPitchfork(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		start []float64
+		field func(r float64, y, k []C)
+	}{
+		{"alone", []float64{1}, func(r float64, y, k []C) { k[0] = C(complex(r, 0))*y[0] - y[0]*y[0]*y[0] }},
+		{"with a state that follows", []float64{1, 0}, func(r float64, y, k []C) {
+			k[0] = C(complex(r, 0))*y[0] - y[0]*y[0]*y[0]
+			k[1] = y[0]*y[0] + 1 - 2*y[1]
+		}},
+		{"beside a growing state", []float64{1, 0}, func(r float64, y, k []C) {
+			k[0] = C(complex(r, 0))*y[0] - y[0]*y[0]*y[0]
+			k[1] = C(complex(0.3-r, 0))*y[1] - y[1]*y[1]*y[1]/100 // grows where r < 0.3
+		}},
+	} {
+		b := branch(t, c.start, nil, BranchOptions{From: 1, To: -1}, c.field)
+		list := slices.DeleteFunc(special(b), func(p Place) bool { return math.Abs(p.X) > 0.1 })
+		if len(list) != 1 || list[0].Kind != Crossing || math.Abs(list[0].X) > 1e-12 || math.Abs(list[0].Y[0]) > 1e-6 {
+			t.Errorf("%s: special places: %+v", c.name, list)
+		}
+		if last := b.Places[len(b.Places)-1]; b.End == AtBound && math.Abs(last.Y[0]+1) > 1e-9 {
+			t.Errorf("%s: the branch ends at %+v", c.name, last)
+		}
 	}
 }
 

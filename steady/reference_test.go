@@ -294,6 +294,22 @@ func TestSteadyBesides(t *testing.T) {
 				"objective J = steady(x)\n", wrong: "depends on when events fired",
 		},
 		"time": {text: "state x = 0\nx' = a*sin(t) - k*x\nobjective J = steady(x)\n", wrong: "depends on time"},
+		"time at a top": {
+			text:  "state x = 0\nx' = a + cos(t) - k*x\nequilibrate { }\nobjective J = initial(x)\n",
+			wrong: "depends on time",
+		},
+		"time at a top at the end": {
+			text:  "state x = 0\nx' = a + cos(t - 2) - k*x\nobjective J = steady(x)\n",
+			wrong: "depends on time",
+		},
+		"from the start on": {
+			text: "param b = 1\nstate x = 0\nx' = a + (if t >= 0 then b*t^2 else 0) - k*x\nequilibrate { }\n" +
+				"objective J = initial(x)\n", value: 20.0 / 7,
+		},
+		"rest at all times, much faster before": {
+			text:  "state x = 0\nx' = (a - k*x)*exp(-1e5*t^3)\nequilibrate { }\nobjective J = initial(x)\n",
+			value: 20.0 / 7,
+		},
 		"window": {
 			text:  "state x = 0\nx' = (if t < 1 then 9 else a) - k*x\nobjective J = steady(x)\n",
 			value: 20.0 / 7,

@@ -50,6 +50,7 @@ type Options struct {
 	Tol      float64
 	MaxSteps int     // of the run; 0: 20,000
 	Span     float64 // a time over which things happen, to begin with; 0: 1
+	After    bool    // the state is one that a run comes to behind its end, not one before its start
 	// From, if not nil, is a steady state for values close by, and the search is a warm one: Newton's method begins
 	// there. Its first step is what the derivatives of the state predict. The state that it comes to need not be the
 	// one that the run leads to, so whoever warms searches has that confirmed by others. Where Newton's method does not
@@ -78,6 +79,26 @@ func (o Options) withDefaults() Options {
 		o.Span = 1
 	}
 	return o
+}
+
+// Elsewhere returns other times at which what rests at t must rest as well, at y with modes m, and move with params in
+// the same way: else rates depend on time, though their slopes by time may be zero at t. Time goes where the search
+// stands for: on from the end of a run, or back from its start. No period divides the distances to all times. Where
+// other modes hold, as before a switch at a given time, other rates do, and nothing is to be compared.
+func (o *Options) Elsewhere(sys solvers.System, t float64, y, m []float64) (times []float64) {
+	const part = 1.0 / 64
+	span := o.withDefaults().Span
+	if !o.After {
+		span = -span
+	}
+	modes := make([]float64, len(m))
+	for _, far := range []float64{part, math.Phi * part} {
+		then := t + float64(far*span)
+		if sys.Choose(then, y, nil, modes); slices.Equal(modes, m) {
+			times = append(times, then)
+		}
+	}
+	return times
 }
 
 // State is a steady state.
@@ -382,24 +403,40 @@ func (s *search) settle() (*State, error) {
 
 // timed returns a state whose rate depends on time, by more than rounding over the time span; -1 for none.
 func (s *search) timed() int {
-	s.sys.Eval(s.t, s.next, s.f)
-	s.sys.EvalJacobian(s.t, s.next, s.entries)
-	size := slices.Clone(s.f)
-	moved := make([]float64, len(s.f))
-	j := s.sys.Jacobian()
-	for e, x := range s.entries {
-		if row, col := j.Rows[e], int(j.Cols[e]); col == s.n {
-			moved[row] += float64(x * s.o.Span)
-		} else {
-			size[row] = math.FMA(math.Abs(x), math.Abs(s.next[col]), math.Abs(size[row]))
-		}
-	}
-	for i, x := range moved[:s.n] {
-		if math.Abs(x) > float64(0x1p-44*math.Abs(size[i])) {
+	const least = 0x1p-44
+	rates, sizes, slopes := s.movements(s.t)
+	for i, x := range slopes {
+		if math.Abs(float64(x*s.o.Span)) > float64(least*sizes[i]) {
 			return i
 		}
 	}
+	for _, t := range s.o.Elsewhere(s.sys, s.t, s.next, s.m) {
+		other, large, _ := s.movements(t)
+		for i, x := range other {
+			if math.Abs(x-rates[i]) > float64(least*max(sizes[i], large[i])) {
+				return i
+			}
+		}
+	}
 	return -1
+}
+
+// movements returns the rates of s.next at a time, the sizes of their terms, and their slopes by time.
+func (s *search) movements(t float64) (rates, sizes, slopes []float64) {
+	s.sys.Eval(t, s.next, s.f)
+	s.sys.EvalJacobian(t, s.next, s.entries)
+	rates, sizes, slopes = slices.Clone(s.f[:s.n]), absolute(s.f[:s.n]), make([]float64, s.n)
+	j := s.sys.Jacobian()
+	for e, x := range s.entries {
+		switch row, col := int(j.Rows[e]), int(j.Cols[e]); {
+		case row >= s.n:
+		case col == s.n:
+			slopes[row] += x
+		default:
+			sizes[row] = math.FMA(math.Abs(x), math.Abs(s.next[col]), sizes[row])
+		}
+	}
+	return rates, sizes, slopes
 }
 
 // marginal returns the error for equations that have no single solution.

@@ -1,6 +1,7 @@
 package tapec
 
 import (
+	"slices"
 	"testing"
 
 	"odes.dev/odes/tape"
@@ -37,6 +38,19 @@ event high when x[1] > u { x[1] = 0 }
 			if n := tp.Shape(v).Size(); in.Op != tape.Const && in.Op != tape.Reshape && n > 10 {
 				t.Errorf("%s: %v of %d elements", tp.Name, in.Op, n)
 			}
+		}
+	}
+}
+
+// TestHeldRemainders: a remainder of what moves is read by its level, which is held. That of numbers that stay is the
+// remainder itself: beyond 2⁵³ no level is exact.
+func TestHeldRemainders(t *testing.T) {
+	for x, whole := range map[string]bool{"p": true, "p*d": true, "t": false, "x": false} {
+		c := try(t, check(t, "remainders.ode", "time t from 0 to 1\nparam p = 9\ndiscrete d = 1\nstate x = 1\n"+
+			"x' = mod("+x+", 7) - x\nevent e when x > 2 { d = 2 }\n"))
+		found := slices.ContainsFunc(c.Rates.Instrs, func(in tape.Instr) bool { return in.Op == tape.Mod })
+		if found != whole || len(c.Modes) != 1 {
+			t.Errorf("mod(%s, 7) is whole: %v, %d modes", x, found, len(c.Modes))
 		}
 	}
 }

@@ -145,7 +145,11 @@ func (l *lowerer) jump(e *model.Call, s scope) array {
 	}
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	a, b := l.lower(e.Args[0], s), l.lower(e.Args[1], s)
-	if e.Fn.Op == tape.Mod {
+	switch {
+	case e.Fn.Op != tape.Mod:
+	case model.Depends(e)&(model.UsesState|model.UsesTime) == 0:
+		return op(tape.Mod, a, b) // which is exact where the quotient is too large for a level to be
+	default:
 		return op(tape.Sub, a, op(tape.Mul, b, level))
 	}
 	// Left of the origin, beyond the cut from the half that is held, the angle goes on by a turn.

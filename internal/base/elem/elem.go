@@ -82,7 +82,7 @@ func FMA(a, b, c float64) float64 { return math.FMA(a, b, c) }
 
 // Mod returns a - b·floor(a/b), the remainder that has the sign of b.
 //
-// It is exact where |a/b| < 2⁵³ and the remainder is representable. A quotient that rounds to the
+// It is exact where the remainder is representable. A quotient that rounds to the
 // next integer is corrected, so the result r satisfies 0 ≤ r < b for b > 0 (r may round to b for
 // tiny negative a) and b < r ≤ 0 for b < 0. Mod(a, 0) is NaN. With an infinite b the result is a,
 // or b where the signs differ.
@@ -96,7 +96,11 @@ func Mod(a, b float64) float64 {
 		}
 		return b
 	}
-	r := math.FMA(-math.Floor(a/b), b, a)
+	q := a / b
+	r := math.FMA(-math.Floor(q), b, a)
+	if math.Abs(q) >= 0x1p53 { // the nearest whole number is not known
+		r = math.Mod(a, b)
+	}
 	switch {
 	case b > 0 && r < 0, b < 0 && r > 0:
 		r += b

@@ -50,7 +50,7 @@ var exactMath = map[string]bool{
 	"Sqrt": true, "FMA": true, "Abs": true, "Floor": true, "Ceil": true, "Trunc": true, "RoundToEven": true,
 	"Copysign": true, "Signbit": true, "NaN": true, "Inf": true, "IsNaN": true, "IsInf": true,
 	"Float64bits": true, "Float64frombits": true, "Float32bits": true, "Float32frombits": true,
-	"Ldexp": true, "Frexp": true, "Nextafter": true,
+	"Ldexp": true, "Frexp": true, "Nextafter": true, "Mod": true,
 	// For numbers without NaN or zeros of both signs these are plain comparisons.
 	"Min": true, "Max": true,
 }

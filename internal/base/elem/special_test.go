@@ -256,6 +256,10 @@ func TestSpecialBinary(t *testing.T) {
 			{1, nan, nan},
 			{6, 3, 0},
 			{0.3, 0.1, math.FMA(-2, 0.1, 0.3)},
+			{1e60, 7, 1},
+			{-1e60, 7, 6},
+			{0x1p80 + 0x1p30, 3, 2},
+			{1e300, 1e-300, math.Mod(1e300, 1e-300)},
 		}},
 		{"Min", Min, []triple{
 			{1, 2, 1},
@@ -317,9 +321,12 @@ func TestSpecialBinary(t *testing.T) {
 // TestModRange checks the promised range and exactness on many pairs.
 func TestModRange(t *testing.T) {
 	r := NewRand(7)
-	for range 20000 {
+	for k := range 20000 {
 		b := r.Norm()
 		a := b * float64(int(r.Norm()*1000)) // near multiples
+		if k%4 == 0 {
+			a *= math.Ldexp(r.Norm(), 1+k%200)
+		}
 		if r.Float64() < 0.5 {
 			a += r.Norm()
 		}

@@ -41,8 +41,8 @@ type Options struct {
 	Target float64 // of the acceptance, 0.8
 	Depth  int     // of trees at most, 10
 	Metric Metric
-	// Vary makes an eighth of the trajectories behind warm-up with shorter steps, by a third: particles, which make few
-	// trajectories with one metric for all, so come to where the density is narrower than most of it.
+	// Vary makes half of the trajectories behind warm-up with steps of a third: particles, which make few trajectories
+	// with one metric for all, so come to where the density is narrower than most of it.
 	Vary bool
 	// Scale is L of the first metric, [n][n], lower triangular; nil: that of ones.
 	Scale []float64
@@ -444,7 +444,7 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	c.random = c.stream(it)
 	warming := it < c.o.Warmup
 	length := c.state.Step
-	if c.o.Vary && !warming && c.random.Float64() < 0.125 {
+	if c.o.Vary && !warming && c.random.Float64() < 0.5 {
 		length /= 3
 	}
 	c.push()

@@ -37,7 +37,8 @@ type TemperOptions struct {
 // Particle is one of a population that has come to its density.
 type Particle struct {
 	Draw
-	First int // the particle at the beginning that it descends from
+	First int       // the particle at the beginning that it descends from
+	Start []float64 // where it was before the last round of moves
 }
 
 // Population is what Temper found.
@@ -47,7 +48,7 @@ type Population struct {
 	Temperatures []float64 // that it went through
 	Accept       float64   // the least mean acceptance of the last trajectories at a temperature
 	Families     float64   // particles at the beginning that have descendants, the effective number by their shares
-	// Memory is, of each coordinate, how it or its square correlates with that before the last moves.
+	// Memory is that of the coordinates before and behind the last round of moves, without what chance alone gives.
 	Memory     []float64
 	Rejections map[string]int
 	Late       map[string]int // of these, at the last temperature
@@ -57,6 +58,7 @@ type Population struct {
 type particle struct {
 	place
 	first int
+	start []float64
 	draw  Draw
 }
 
@@ -78,11 +80,13 @@ func (x *place) at(temperature float64, g []float64) float64 {
 const (
 	keep       = 0.5 // the effective share of particles that weights of a step leave
 	mostSteps  = 1000
-	lastMove   = 4   // trajectories at the last temperature, at least
-	mostMove   = 20  // and at any one, at most
+	mostMove   = 20  // trajectories at a temperature below the last one, at most
 	enough     = 0.7 // of the mean square distance of two particles: who came so far has forgotten where it was
-	remembered = 0.2 // correlation with the places before the last moves: what is less is forgotten
 	growth     = 0.1 // of the squares of distances: a trajectory that adds less adds nothing, as between modes
+	firstRound = 2   // trajectories of the first round at the last temperature, and of the longest
+	mostRound  = 64
+	remembered = 0.2 // correlation with what was before a round: what is less is forgotten
+	tail       = 0.05
 )
 
 // crowd is a population on its way.
@@ -121,7 +125,11 @@ func Temper(ctx context.Context, n int, f Density, from From, o TemperOptions) (
 		if err := c.heat(); err != nil {
 			return nil, err
 		}
-		if err := c.move(ctx); err != nil {
+		move := c.move
+		if c.temperature == 1 {
+			move = c.settle
+		}
+		if err := move(ctx); err != nil {
 			return nil, err
 		}
 		if o.Step != nil {
@@ -132,7 +140,7 @@ func Temper(ctx context.Context, n int, f Density, from From, o TemperOptions) (
 	for i := range c.all {
 		p := &c.all[i]
 		p.draw.Q, p.draw.LogP = p.q, p.logP
-		c.out.Particles = append(c.out.Particles, Particle{p.draw, p.first})
+		c.out.Particles = append(c.out.Particles, Particle{p.draw, p.first, p.start})
 		families[p.first]++
 	}
 	for i := range c.all {
@@ -252,8 +260,8 @@ func (c *crowd) heat() error {
 	return nil
 }
 
-// move moves all particles by trajectories, until further ones lead no farther away.
-func (c *crowd) move(ctx context.Context) error {
+// learn makes the metric that of the particles.
+func (c *crowd) learn() {
 	window := make([][]float64, 0, len(c.all))
 	g := make([]float64, c.n)
 	for i := range c.all {
@@ -263,40 +271,92 @@ func (c *crowd) move(ctx context.Context) error {
 	if l := covariance(window, Options{Metric: Dense}, c.scale); l != nil {
 		c.scale = l
 	}
-	least := 1
-	if c.temperature == 1 {
-		least = lastMove
+}
+
+// places are where the particles are.
+func (c *crowd) places() [][]float64 {
+	out := make([][]float64, len(c.all))
+	for i := range out {
+		out[i] = c.all[i].q
 	}
-	starts := make([][]float64, len(c.all))
-	for i := range starts {
-		starts[i] = c.all[i].q
-	}
-	far, accept, apart := 0.0, 0.0, c.spread()
-	for k := range mostMove {
-		accept = 0
-		for i := range c.all {
-			a, err := c.trajectory(ctx, i)
-			if err != nil {
-				return err
-			}
-			accept += a / float64(len(c.all))
+	return out
+}
+
+// trajectories moves all particles by one each, and returns their mean acceptance.
+func (c *crowd) trajectories(ctx context.Context) (accept float64, err error) {
+	for i := range c.all {
+		a, err := c.trajectory(ctx, i)
+		if err != nil {
+			return 0, err
 		}
-		c.sweep++
-		c.step = float64(c.step * elem.Exp(accept-c.o.Target))
+		accept += a / float64(len(c.all))
+	}
+	c.sweep++
+	c.step = float64(c.step * elem.Exp(accept-c.o.Target))
+	return accept, nil
+}
+
+// move moves all particles, until further trajectories lead no farther away.
+func (c *crowd) move(ctx context.Context) (err error) {
+	c.learn()
+	starts, far, accept, apart := c.places(), 0.0, 0.0, c.spread()
+	for k := range mostMove {
+		if accept, err = c.trajectories(ctx); err != nil {
+			return err
+		}
 		now := c.distance(starts)
 		forgotten := now >= float64(enough*apart) || k > 0 && now <= float64((1+growth)*far)
-		if c.temperature == 1 {
-			forgotten = slices.Max(c.memory(starts)) < remembered
-		}
-		if k+1 >= least && forgotten && accept > c.o.Target/2 {
+		if forgotten && accept > c.o.Target/2 {
 			break
 		}
 		far = now
 	}
 	c.out.Accept = min(c.out.Accept, accept)
-	c.out.Memory = c.memory(starts)
 	return nil
 }
+
+// settle moves all particles at the last temperature, until they have forgotten where they were. What weights made too
+// rare on the way, as the ends of a curved density, comes back only so.
+//
+// Rounds become longer as long as a round is remembered. A round that is forgotten is made once more: whether it is
+// depends on where the particles came to by chance, and those where it was not must count as well.
+func (c *crowd) settle(ctx context.Context) (err error) {
+	const wall, long = 0.97, 16 // what so long a round has not made less, longer ones do not either, as between modes
+	limit := Forgotten(len(c.all))
+	accept, before := 0.0, 1.0
+	for length, again := firstRound, false; ; {
+		c.learn()
+		starts := c.places()
+		for range length {
+			if accept, err = c.trajectories(ctx); err != nil {
+				return err
+			}
+		}
+		for i := range c.all {
+			c.all[i].start = starts[i]
+		}
+		c.out.Memory = Memory(starts, c.places())
+		now := slices.Max(c.out.Memory)
+		switch forgotten := now < limit; {
+		case forgotten && again, !forgotten && (length == mostRound || length >= long && min(now, before) > wall):
+			c.out.Accept = min(c.out.Accept, accept)
+			for i, x := range c.out.Memory {
+				c.out.Memory[i] = math.Sqrt(max(float64(x*x)-2.5/float64(len(c.all)), 0))
+			}
+			return nil
+		case forgotten:
+			again = true
+		default:
+			again = false
+			length *= 2
+		}
+		before = now
+	}
+}
+
+// Forgotten is the memory that so many particles have at most of what they have forgotten: by chance, correlations are
+// not zero.
+func Forgotten(particles int) float64 { return remembered + 2/math.Sqrt(float64(particles)) }
 
 // distance is the mean square of how far particles are from where they started, in the metric.
 func (c *crowd) distance(starts [][]float64) float64 {
@@ -312,19 +372,61 @@ func (c *crowd) distance(starts [][]float64) float64 {
 	return sum
 }
 
-// memory is what coordinates, and squares of their distances from the mean, correlate with those at the starts.
-func (c *crowd) memory(starts [][]float64) []float64 {
-	out := make([]float64, c.n)
+// Memory tells of each coordinate how much of where particles started is left where they end: the largest correlation
+// of the coordinate, of the squares of its distances from the mean, and of who is in a tail. Tails may be slow where
+// all else is fast.
+func Memory(starts, ends [][]float64) []float64 {
+	out := make([]float64, len(starts[0]))
 	a, b := make([]float64, len(starts)), make([]float64, len(starts))
-	for j := range out {
+	fill := func(j int, f func(x float64) float64) {
 		for i, q := range starts {
-			a[i], b[i] = q[j], c.all[i].q[j]
+			a[i], b[i] = f(q[j]), f(ends[i][j])
 		}
-		first := correlation(a, b)
-		for i := range a {
+	}
+	for j := range out {
+		fill(j, func(x float64) float64 { return x })
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		n := int(float64(tail * float64(len(all))))
+		low, high := all[n], all[len(all)-1-n]
+		out[j] = math.Abs(correlation(a, b))
+		for i := range a { // which are distances from means now
 			a[i], b[i] = float64(a[i]*a[i]), float64(b[i]*b[i])
 		}
-		out[j] = max(math.Abs(first), math.Abs(correlation(a, b)))
+		out[j] = max(out[j], math.Abs(correlation(a, b)))
+		fill(j, func(x float64) float64 { return elem.Less(x, low) })
+		out[j] = max(out[j], math.Abs(correlation(a, b)))
+		fill(j, func(x float64) float64 { return elem.Less(high, x) })
+		out[j] = max(out[j], math.Abs(correlation(a, b)))
+	}
+	return out
+}
+
+// Drift tells of each coordinate how far particles, or their spread, moved together from their starts to their ends, in
+// standard errors. Particles that have come to their density move to and fro alike.
+func Drift(starts, ends [][]float64) []float64 {
+	out := make([]float64, len(starts[0]))
+	size := float64(len(starts))
+	for j := range out {
+		mean := 0.0
+		for i, q := range starts {
+			mean += (q[j] + ends[i][j]) / (2 * size)
+		}
+		for power := 1; power <= 2; power++ {
+			sum, squares := 0.0, 0.0
+			for i, q := range starts {
+				from, to := q[j]-mean, ends[i][j]-mean
+				d := to - from
+				if power == 2 {
+					d = float64(to*to) - float64(from*from)
+				}
+				sum += d
+				squares += float64(d * d)
+			}
+			if squares > 0 {
+				out[j] = max(out[j], math.Abs(sum)/math.Sqrt(squares))
+			}
+		}
 	}
 	return out
 }

@@ -13588,26 +13588,29 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD231PD Y2, Y3, Y1
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y3
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y5
-	VANDPD       Y5, Y3, Y5
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y6
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD231PD Y2, Y4, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y6
 	VANDPD       Y6, Y4, Y6
-	VORPD        Y6, Y5, Y5
-	VCMPPD       $0x1d, Y2, Y1, Y6
-	VANDPD       Y6, Y3, Y3
-	VCMPPD       $0x12, Y2, Y1, Y6
-	VANDPD       Y6, Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y2, Y1, Y6
-	VBLENDVPD    Y3, Y6, Y1, Y1
-	VBLENDVPD    Y5, Y4, Y1, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y7
+	VANDPD       Y7, Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VCMPPD       $0x1d, Y2, Y1, Y7
+	VANDPD       Y7, Y4, Y4
+	VCMPPD       $0x12, Y2, Y1, Y7
+	VANDPD       Y7, Y5, Y5
+	VORPD        Y5, Y4, Y4
+	VADDPD       Y2, Y1, Y5
+	VSUBPD       Y2, Y1, Y7
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VBLENDVPD    Y6, Y5, Y1, Y1
 	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
 	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y2, Y2
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y2, Y2
 	VANDPD       Y0, Y2, Y2
 	VMOVMSKPD    Y2, DI
 	TESTL        DI, DI
@@ -13640,6 +13643,12 @@ done:
 	MOVQ SI, done+32(FP)
 	RET
 
+DATA c4340000000000000<>+0(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+8(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+16(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+24(SB)/8, $0x4340000000000000
+GLOBL c4340000000000000<>(SB), RODATA|NOPTR, $32
+
 // func modSV(out *float64, a *float64, b *float64, n int) (done int)
 // Requires: AVX, FMA3
 TEXT ·modSV(SB), NOSPLIT, $0-40
@@ -13658,33 +13667,36 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD213PD Y1, Y2, Y3
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y3, Y6
-	VANDPD       Y6, Y4, Y6
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y3, Y7
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD213PD Y1, Y2, Y4
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y6
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y4, Y7
 	VANDPD       Y7, Y5, Y7
-	VORPD        Y7, Y6, Y6
-	VCMPPD       $0x1d, Y2, Y3, Y7
-	VANDPD       Y7, Y4, Y4
-	VCMPPD       $0x12, Y2, Y3, Y7
-	VANDPD       Y7, Y5, Y5
-	VORPD        Y5, Y4, Y4
-	VADDPD       Y2, Y3, Y5
-	VSUBPD       Y2, Y3, Y7
-	VBLENDVPD    Y4, Y7, Y3, Y3
-	VBLENDVPD    Y6, Y5, Y3, Y3
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y4, Y8
+	VANDPD       Y8, Y6, Y8
+	VORPD        Y8, Y7, Y7
+	VCMPPD       $0x1d, Y2, Y4, Y8
+	VANDPD       Y8, Y5, Y5
+	VCMPPD       $0x12, Y2, Y4, Y8
+	VANDPD       Y8, Y6, Y6
+	VORPD        Y6, Y5, Y5
+	VADDPD       Y2, Y4, Y6
+	VSUBPD       Y2, Y4, Y8
+	VBLENDVPD    Y5, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y6, Y4, Y4
 	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
 	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y2, Y2
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y2, Y2
 	VANDPD       Y0, Y2, Y2
 	VMOVMSKPD    Y2, CX
 	TESTL        CX, CX
 	JNZ          done
 	CMPQ         BX, $0x00
 	JL           last
-	VMOVUPD      Y3, (AX)(SI*8)
+	VMOVUPD      Y4, (AX)(SI*8)
 	ADDQ         $0x04, SI
 	SUBQ         $0x04, BX
 	JGE          loop
@@ -13701,7 +13713,7 @@ short:
 	JMP        compute
 
 last:
-	VMASKMOVPD Y3, Y0, (AX)(SI*8)
+	VMASKMOVPD Y4, Y0, (AX)(SI*8)
 	LEAQ       4(SI)(BX*1), SI
 
 done:
@@ -13727,26 +13739,29 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD231PD Y2, Y3, Y1
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y3
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y5
-	VANDPD       Y5, Y3, Y5
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y6
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD231PD Y2, Y4, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y6
 	VANDPD       Y6, Y4, Y6
-	VORPD        Y6, Y5, Y5
-	VCMPPD       $0x1d, Y2, Y1, Y6
-	VANDPD       Y6, Y3, Y3
-	VCMPPD       $0x12, Y2, Y1, Y6
-	VANDPD       Y6, Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y2, Y1, Y6
-	VBLENDVPD    Y3, Y6, Y1, Y1
-	VBLENDVPD    Y5, Y4, Y1, Y1
-	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y3
-	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y7
+	VANDPD       Y7, Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VCMPPD       $0x1d, Y2, Y1, Y7
+	VANDPD       Y7, Y4, Y4
+	VCMPPD       $0x12, Y2, Y1, Y7
+	VANDPD       Y7, Y5, Y5
+	VORPD        Y5, Y4, Y4
+	VADDPD       Y2, Y1, Y5
+	VSUBPD       Y2, Y1, Y7
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VBLENDVPD    Y6, Y5, Y1, Y1
+	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y4
+	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y4, Y4
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y4, Y3
 	VANDPD       Y0, Y3, Y3
 	VMOVMSKPD    Y3, DX
 	TESTL        DX, DX

@@ -27,6 +27,7 @@ func (m *Model) Continue(
 	at := func(x float64) []compiled.Override {
 		return append(setup.Set[:len(setup.Set):len(setup.Set)], compiled.Override{Name: param, Values: []float64{x}})
 	}
+	setup.Done = ctx.Done()
 	first := setup
 	first.Set = at(from)
 	r, err := m.Begin(first)

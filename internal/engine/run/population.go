@@ -888,6 +888,7 @@ func (m *Model) Population(ctx context.Context, setup Setup, gradient, check boo
 			"nll()")
 		return nil, l.Err()
 	}
+	setup.Done = ctx.Done()
 	r, err := m.Begin(setup)
 	if err != nil {
 		return nil, err

@@ -266,6 +266,7 @@ func (m *Model) Section(d *Division, w Window, last bool, setup Setup) (*Section
 	}
 	setup.Gradient, setup.Events, setup.EventTimes, setup.Progress = nil, -1, false, nil
 	s.setup = setup
+	s.setup.Done = nil // which may belong to this call alone
 	r, err := part.Prepare(setup.With(func(s *settings.Settings) {
 		s.GradientOnly()
 		s.Of, s.Threads = names, 1
@@ -594,7 +595,7 @@ func (s *Section) Smooth() []bool { return s.smooth }
 // second derivatives does not count. Weights are in the order of Smooth.
 func (s *Section) Curve(ctx context.Context, weights []float64) (hessian, gradient []float64, err error) {
 	if s.curved == nil {
-		s.curved, err = s.of.Prepare(s.setup.With(func(s *settings.Settings) {
+		s.curved, err = s.of.PrepareWhile(ctx, s.setup.With(func(s *settings.Settings) {
 			s.GradientOnly()
 			s.Of, s.Threads, s.Order = []string{lagrangian}, 1, 2
 			if s.Mode == settings.Auto {

@@ -155,16 +155,12 @@ func unit(x float64) float64 {
 }
 
 // strayed reports whether rates change with time where what the worker's tangents move, and the states before the
-// search by yd, moves a state at rest with it. Time goes where the search stands for: back from the start of the run,
-// or on from its end.
+// search by yd, moves a state at rest with it.
 func (w *Worker) strayed(at compiled.Moment, state *steady.State, linear *steady.Linear, t float64,
 	yd, sizes []float64,
 ) bool {
-	const part, least, rounding = 1.0 / 64, 0x1p-44, 1e-9
-	z, span := w.Size(), w.problem.Steady.Span
-	if at != compiled.AfterEnd {
-		span = -span
-	}
+	const least, rounding = 0x1p-44, 1e-9
+	z, o := w.Size(), w.problem.restOptions(at)
 	slopes := func(t float64, yd []float64) []float64 {
 		out := make([]float64, z.N+z.Q)
 		w.Push(t, state.Y, []float64{0}, yd, out)
@@ -173,8 +169,7 @@ func (w *Worker) strayed(at compiled.Moment, state *steady.State, linear *steady
 	moved := slopes(t, make([]float64, z.N))[:z.N]
 	linear.Push(moved, yd, 1)
 	rest := slopes(t, moved)
-	for _, far := range []float64{part, math.Phi * part} { // no period divides both
-		then := t + float64(far*span)
+	for _, then := range o.Elsewhere(w, t, state.Y, state.M) {
 		direct, all := slopes(then, make([]float64, z.N)), slopes(then, moved)
 		for i, x := range all[:z.N] {
 			size := math.Abs(direct[i]) + math.Abs(x-direct[i])

@@ -50,7 +50,7 @@ type question struct {
 func (q *question) same(o *question) bool {
 	return q.of == o.of && q.t == o.t && q.from == o.from && slices.Equal(q.p, o.p) && slices.Equal(q.y, o.y) &&
 		slices.Equal(q.d, o.d) && q.o.Way == o.o.Way && q.o.RTol == o.o.RTol && slices.Equal(q.o.ATol, o.o.ATol) &&
-		q.o.Tol == o.o.Tol && q.o.MaxSteps == o.o.MaxSteps && q.o.Span == o.o.Span
+		q.o.Tol == o.o.Tol && q.o.MaxSteps == o.o.MaxSteps && q.o.Span == o.o.Span && q.o.After == o.o.After
 }
 
 // rest is the last steady state that a problem found at a moment, and what it was asked.
@@ -105,12 +105,19 @@ func (a *Answers) about(q *question) *answer {
 	return x
 }
 
-// question returns what a search from (t, y, d) depends on.
-func (p *Problem) question(t float64, y, d []float64) question {
+// restOptions are those of searches at a moment.
+func (p *Problem) restOptions(at compiled.Moment) steady.Options {
+	o := p.Steady
+	o.After = at == compiled.AfterEnd
+	return o
+}
+
+// question returns what a search from (t, y, d) at a moment depends on.
+func (p *Problem) question(at compiled.Moment, t float64, y, d []float64) question {
 	asked := p.Model.Asked()
-	q := question{of: asked.Digest, t: t, y: slices.Clone(y), d: slices.Clone(d), o: p.Steady}
-	for _, at := range asked.Params {
-		q.p = append(q.p, p.Point.P[at.Offset:at.Offset+at.Len]...)
+	q := question{of: asked.Digest, t: t, y: slices.Clone(y), d: slices.Clone(d), o: p.restOptions(at)}
+	for _, part := range asked.Params {
+		q.p = append(q.p, p.Point.P[part.Offset:part.Offset+part.Len]...)
 	}
 	return q
 }
@@ -160,7 +167,7 @@ func (s *settling) begin(p *Problem, at compiled.Moment, d []float64) *rest {
 // search answers a question, of a moment.
 func (p *Problem) search(at compiled.Moment, t float64, y, d []float64) (*steady.State, error) {
 	s := &p.settling
-	q := p.question(t, y, d)
+	q := p.question(at, t, y, d)
 	from := s.begin(p, at, d)
 	if from != nil && from.same(&q) { // nothing has moved
 		p.Answers.count(result.SteadyWork{Searches: 1, Known: 1, Saved: from.steps})
@@ -174,7 +181,7 @@ func (p *Problem) search(at compiled.Moment, t float64, y, d []float64) (*steady
 	defer a.mu.Unlock()
 	done := result.SteadyWork{Searches: 1, Known: 1}
 	if a.state == nil {
-		o := p.Steady
+		o := q.o
 		if q.from != nil {
 			o.From = q.from.Y
 		}

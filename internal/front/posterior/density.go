@@ -26,11 +26,11 @@ type evaluator struct {
 	anchored []float64
 }
 
-func (p *problem) newEvaluator() (*evaluator, error) {
+func (p *problem) newEvaluator(ctx context.Context) (*evaluator, error) {
 	if p.random != nil {
-		return p.evaluatorOfEffects()
+		return p.evaluatorOfEffects(ctx)
 	}
-	r, err := p.model.Prepare(p.runOptions())
+	r, err := p.model.Prepare(p.runOptions().While(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (p *problem) newEvaluator() (*evaluator, error) {
 }
 
 // evaluatorOfEffects is one for random effects that are drawn.
-func (p *problem) evaluatorOfEffects() (e *evaluator, err error) {
-	o := p.runOptions()
+func (p *problem) evaluatorOfEffects(ctx context.Context) (e *evaluator, err error) {
+	o := p.runOptions().While(ctx)
 	if o.Of = o.Of[1:]; p.settings.Rest != "" {
 		o.Of = append([]string{p.settings.Rest}, o.Of...)
 	}
@@ -49,7 +49,7 @@ func (p *problem) evaluatorOfEffects() (e *evaluator, err error) {
 			return nil, err
 		}
 	}
-	e.joint, err = p.newJoint(1)
+	e.joint, err = p.newJoint(ctx, 1)
 	return e, err
 }
 
@@ -75,7 +75,7 @@ func (p *problem) borrow() (*evaluator, error) {
 	case e := <-p.idle:
 		return e, nil
 	default:
-		return p.newEvaluator()
+		return p.newEvaluator(context.Background()) // whose programs are there
 	}
 }
 
@@ -226,8 +226,11 @@ func rejected(err error) error {
 func (e *evaluator) curvature(ctx context.Context, q, g []float64) (lp float64, h []float64, err error) {
 	n := len(q)
 	if e.hessian == nil && !e.differs {
-		o := e.p.runOptions()
+		o := e.p.runOptions().While(ctx)
 		e.hessian, err = e.p.model.Prepare(o.SecondOrder())
+		if ctx.Err() != nil {
+			return 0, nil, ctx.Err()
+		}
 		e.differs = err != nil
 	}
 	if e.differs {

@@ -39,8 +39,8 @@ func (f *effects) size() int {
 func (f *effects) centre() []float64 { return make([]float64, f.size()) }
 
 // newJoint prepares densities of random effects, for tolerances that are multiplied by factor.
-func (p *problem) newJoint(factor float64) (*odes.Joint, error) {
-	o := p.opts.Options
+func (p *problem) newJoint(ctx context.Context, factor float64) (*odes.Joint, error) {
+	o := p.opts.Options.While(ctx)
 	o.Wrt, o.Progress, o.Threads, o.Of = p.names, nil, 1, []string{p.settings.Objective}
 	j, err := p.model.Joint(factor, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *problem) newJoint(factor float64) (*odes.Joint, error) {
 
 // addEffects adds the random effects to what is drawn, and their part to the modes.
 func (p *problem) addEffects(ctx context.Context, r *Result) error {
-	j, err := p.setEffects(nil)
+	j, err := p.setEffects(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (p *problem) addEffects(ctx context.Context, r *Result) error {
 
 // setEffects makes random effects a part of what is drawn, and says how far they are centred: of each subject; nil for
 // not at all.
-func (p *problem) setEffects(centred [][]float64) (*odes.Joint, error) {
-	j, err := p.newJoint(1)
+func (p *problem) setEffects(ctx context.Context, centred [][]float64) (*odes.Joint, error) {
+	j, err := p.newJoint(ctx, 1)
 	if err != nil {
 		return nil, err
 	}

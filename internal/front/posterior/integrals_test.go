@@ -41,7 +41,7 @@ func TestIntegrals(t *testing.T) {
 		{"e", func(e float64) float64 { return e }},
 		{"e^2", func(e float64) float64 { return e * e }},
 	} {
-		p, err := newProblem(parsed(t, strings.Replace(integrated, "EFFECT", c.effect, 1)), Options{})
+		p, err := newProblem(t.Context(), parsed(t, strings.Replace(integrated, "EFFECT", c.effect, 1)), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,8 @@ func TestAnchored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts no goroutines that others do not start")
 	}
-	p, err := newProblem(parsed(t, strings.Replace(integrated, "EFFECT", "0.2*e + 0.1*e^2 + 0.02*e^3", 1)), Options{})
+	m := parsed(t, strings.Replace(integrated, "EFFECT", "0.2*e + 0.1*e^2 + 0.02*e^3", 1))
+	p, err := newProblem(t.Context(), m, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestAnchored(t *testing.T) {
 		return lp, g
 	}
 	fresh := func() *evaluator {
-		e, err := p.newEvaluator()
+		e, err := p.newEvaluator(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,22 +94,13 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 	if n < 2 {
 		return nil
 	}
-	o := p.runOptions()
-	coarse, err := p.model.Prepare(o)
-	if err != nil {
+	runs, err := twins(ctx, p, factor)
+	switch {
+	case ctx.Err() != nil:
+		r.Interrupted = true
+		return nil
+	case err != nil || runs == nil:
 		return err
-	}
-	fine, err := p.model.Refined(factor, o)
-	if err != nil {
-		return nil // a method whose steps cannot be refined
-	}
-	runs := [2]*evaluator{p.evaluatorOf(coarse), p.evaluatorOf(fine)}
-	if p.random != nil {
-		for i, by := range []float64{1, factor} {
-			if runs[i].joint, err = p.newJoint(by); err != nil {
-				return err
-			}
-		}
 	}
 	at, logs := make([][]float64, n), make([]float64, n)
 	to := make([]float64, 1+len(p.constraints))
@@ -140,6 +131,28 @@ func (p *problem) trust(ctx context.Context, r *Result) error {
 	r.Trust = compared(len(p.coords), at, logs)
 	r.Trust.Factor = factor
 	return nil
+}
+
+// twins are an evaluator, and one whose tolerances are multiplied by factor; nil where there is no such one.
+func twins(ctx context.Context, p *problem, factor float64) ([]*evaluator, error) {
+	o := p.runOptions().While(ctx)
+	coarse, err := p.model.Prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	fine, err := p.model.Refined(factor, o)
+	if err != nil {
+		return nil, nil // a method whose steps cannot be refined
+	}
+	runs := []*evaluator{p.evaluatorOf(coarse), p.evaluatorOf(fine)}
+	if p.random != nil {
+		for i, by := range []float64{1, factor} {
+			if runs[i].joint, err = p.newJoint(ctx, by); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return runs, nil
 }
 
 // compared is how draws, of which so many numbers count, change by weights, whose logarithms are given; those that are

@@ -175,3 +175,31 @@ sample { draws = 500  warmup = 300 }`, Options{})
 		t.Error(messages(r))
 	}
 }
+
+// TestPreparedUntil: what draws prepare is given up when their context ends.
+func TestPreparedUntil(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newProblem(over, parsed(t, line), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a problem for nobody: %v", err)
+	}
+	p, err := newProblem(t.Context(), parsed(t, line), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := p.borrow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, g := make([]float64, 3), make([]float64, 3)
+	if _, _, err := e.curvature(over, q, g); !errors.Is(err, context.Canceled) || e.differs {
+		t.Errorf("second derivatives for nobody: %v", err)
+	}
+	if _, _, err := e.curvature(t.Context(), q, g); err != nil || e.hessian == nil {
+		t.Errorf("no second derivatives: %v", err)
+	}
+	r := &Result{Chains: []Chain{{Values: [][]float64{{0, 1}, {0, 1}, {0, 1}}, LogP: []float64{0, 0}}}}
+	if err := p.trust(over, r); err != nil || !r.Interrupted || r.Trust != nil {
+		t.Errorf("the solver is judged for nobody: %v, %+v", err, r.Trust)
+	}
+}

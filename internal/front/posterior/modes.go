@@ -54,7 +54,7 @@ func (p *problem) search(ctx context.Context, e *evaluator, q []float64) (*Mode,
 	n := len(q)
 	sizes := p.sizes()
 	problem := optim.Problem{
-		Variables: n, HasHessian: n <= manyCurved && e.curves(),
+		Variables: n, HasHessian: n <= manyCurved && e.curves(ctx),
 		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) (err error) {
 			var lp float64
 			var h []float64
@@ -125,8 +125,8 @@ func (p *problem) mode(ctx context.Context, e *evaluator, q []float64) (*Mode, e
 }
 
 // curves reports whether the method has second derivatives.
-func (e *evaluator) curves() bool {
-	_, err := e.p.model.Prepare(e.p.runOptions().SecondOrder())
+func (e *evaluator) curves(ctx context.Context) bool {
+	_, err := e.p.model.Prepare(e.p.runOptions().While(ctx).SecondOrder())
 	return err == nil
 }
 

@@ -87,7 +87,7 @@ func (j *Job) Open() (*Pieces, error) {
 		return nil, fmt.Errorf("the job has pieces of no kind that this version of odes knows: %s", j.Part)
 	}
 	w := &Pieces{}
-	if w.p, err = newProblem(m, o); err != nil {
+	if w.p, err = newProblem(context.Background(), m, o); err != nil {
 		return nil, err
 	}
 	w.make, err = open(w.p, j.Given)

@@ -67,7 +67,13 @@ type Result struct {
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
-	unseen      unseen
+	hidden
+}
+
+// hidden is what a result knows for its own conclusions.
+type hidden struct {
+	unseen unseen
+	last   lastRound
 }
 
 // Param is a number that was drawn.
@@ -135,7 +141,7 @@ type Trust struct {
 // says that there is no density anywhere. If ctx ends, the result has the draws made until then, with status "partial".
 func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	began := time.Now()
-	p, err := newProblem(m, opts)
+	p, err := newProblem(ctx, m, opts)
 	if err != nil {
 		return nil, err
 	}

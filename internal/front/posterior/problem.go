@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -107,8 +108,8 @@ func subscripts(shape []int, k int) []int {
 	return list
 }
 
-// newProblem reads what is to be drawn.
-func newProblem(m *odes.Model, opts Options) (*problem, error) {
+// newProblem reads what is to be drawn, until ctx ends.
+func newProblem(ctx context.Context, m *odes.Model, opts Options) (*problem, error) {
 	opts.Options = opts.Options.ForDraws()
 	s, m, err := m.SampleSettings(opts.Options)
 	if err != nil {
@@ -175,7 +176,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	e, err := p.newEvaluator()
+	e, err := p.newEvaluator(ctx)
 	if err != nil {
 		return nil, err
 	}

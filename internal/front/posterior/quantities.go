@@ -42,7 +42,7 @@ func (p *problem) quantities(ctx context.Context, r *Result) error {
 			r.Quantities[i].Values = append(r.Quantities[i].Values, values)
 		}
 	}
-	o := p.runOptions()
+	o := p.runOptions().While(ctx)
 	o.Of, o.Wrt = of, []string{}
 	failed := make([]int, len(r.Chains))
 	p.told.begin("objectives", r.Draws())
@@ -76,7 +76,7 @@ func (p *problem) quantities(ctx context.Context, r *Result) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err = orInterrupted(ctx, err); err != nil {
 		return err
 	}
 	n := 0

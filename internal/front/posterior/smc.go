@@ -299,11 +299,13 @@ func (p *problem) settle(r *Result, all []*nuts.Population) {
 	s := &r.Settings
 	r.Chains = make([]Chain, s.Chains)
 	counted := map[string]*Rejection{}
+	var starts, ends [][]float64
 	for k, x := range all {
 		c := &r.Chains[k]
 		c.Mode, c.Values = -1, make([][]float64, len(p.coords))
 		for i := range x.Particles {
 			c.add(p.values(x.Particles[i].Q), &x.Particles[i].Draw)
+			starts, ends = append(starts, x.Particles[i].Start), append(ends, x.Particles[i].Q)
 		}
 		r.Populations = append(r.Populations, Tempered{x.Evidence, len(x.Temperatures), x.Accept, x.Families, x.Memory})
 		for cause, n := range x.Rejections {
@@ -318,7 +320,11 @@ func (p *problem) settle(r *Result, all []*nuts.Population) {
 		r.Rejections = append(r.Rejections, *counted[cause])
 	}
 	r.Evidence = evidenceOfAll(r.Populations, s.Draws)
+	r.last = lastRound{nuts.Memory(starts, ends), nuts.Drift(starts, ends)}
 }
+
+// lastRound is what package nuts says of the last round of moves of all populations together, of each coordinate.
+type lastRound struct{ memory, drift []float64 }
 
 // Tempered is how a population of particles fared.
 type Tempered struct {
@@ -326,7 +332,7 @@ type Tempered struct {
 	Steps    int       // of the temperature
 	Accept   float64   // the least mean acceptance at a temperature
 	Families float64   // particles of the beginning that have descendants at the end, by their shares
-	Memory   []float64 // of each coordinate: what the last moves have not forgotten
+	Memory   []float64 // of each coordinate: what the last round of moves has not forgotten
 }
 
 // concludePopulations says what draws of populations are worth.
@@ -339,6 +345,7 @@ func (p *problem) concludePopulations(r *Result) {
 			"posterior have few particles on the way; take more of them: %s", several(w.apart), above(w.worst), more)
 	}
 	p.concludeFew(r, &w)
+	r.concludeSlow()
 	if s.Chains < 2 {
 		r.partial("one population alone has no estimate of its error: take several (--sample.chains=4)")
 	} else if !(r.Evidence.Error <= mostError) {
@@ -368,6 +375,35 @@ func (p *problem) concludePopulations(r *Result) {
 	r.concludeMissed()
 	r.concludeFailures()
 	r.concludeWalls()
+}
+
+// mostDrift is the largest move of all particles together, in standard errors, that is chance: of a few coordinates and
+// their squares, with a probability of about 0.1 %.
+const mostDrift = 4
+
+// concludeSlow says where the particles have not come to rest: a part that moves reach slowly has as many particles as
+// weights have left there, which may be too few of them in all populations alike.
+func (r *Result) concludeSlow() {
+	var slow, moving []string
+	worst, far := 0.0, 0.0
+	for i, x := range r.last.memory {
+		if x >= nuts.Forgotten(r.Settings.Draws) {
+			slow, worst = append(slow, r.Params[i].Text()), max(worst, x)
+		}
+		if x := r.last.drift[i]; x >= mostDrift {
+			moving, far = append(moving, r.Params[i].Text()), max(far, x)
+		}
+	}
+	const instead = "; compare with chains (--sample.method=nuts)"
+	if len(slow) > 0 {
+		r.partial("particles move slowly through a part of the posterior, which may have too few of them: %s after "+
+			"the last round of moves correlates by %.2g with what was before it (at most %.2g)"+instead,
+			several(slow), worst, nuts.Forgotten(r.Settings.Draws))
+	}
+	if len(moving) > 0 {
+		r.partial("the distribution of %s still changes as particles move: by %.2g standard errors in the last round "+
+			"(at most %d)"+instead, several(moving), far, mostDrift)
+	}
 }
 
 // concludeMissed says of what no error tells. Where a share of 3/n of the beginning lies, one of n particles begins

@@ -35,7 +35,7 @@ func (of *span) ready(p *problem) error {
 	if p.settings.Random != "draw" {
 		return nil
 	}
-	_, err := p.setEffects(of.Centred)
+	_, err := p.setEffects(context.Background(), of.Centred)
 	return err
 }
 

@@ -62,7 +62,7 @@ func (p *problem) walls(ctx context.Context, r *Result) error {
 		r.WallsUnseen = true
 		return nil
 	}
-	o := p.runOptions()
+	o := p.runOptions().While(ctx)
 	o.Wrt, o.Events = []string{}, mostEvents
 	times := make([][]map[comes]float64, len(r.Chains))
 	p.told.begin("walls", r.Draws())
@@ -103,12 +103,12 @@ func (p *problem) walls(ctx context.Context, r *Result) error {
 		}
 		return nil
 	})
-	if err != nil || ctx.Err() != nil {
-		return err
+	var measured []measurement
+	if err == nil {
+		measured, err = p.measured(ctx)
 	}
-	measured, err := p.measured()
-	if err != nil {
-		return err
+	if err != nil || ctx.Err() != nil {
+		return orInterrupted(ctx, err)
 	}
 	r.Walls = wallsOf(times, measured)
 	return nil
@@ -121,8 +121,8 @@ type measurement struct {
 }
 
 // measured lists the times of the data, each once.
-func (p *problem) measured() (list []measurement, err error) {
-	o := p.opts.Options
+func (p *problem) measured(ctx context.Context) (list []measurement, err error) {
+	o := p.opts.Options.While(ctx)
 	o.Wrt = []string{}
 	c, err := p.model.CompareRows(false, o)
 	if err != nil || c == nil {

@@ -407,8 +407,8 @@ func (j *job) take(ctx context.Context, g *given) (*ready, error) {
 		return r, err
 	}
 	r = &ready{}
-	opts := j.opts
-	opts.Set, opts.Direction, opts.Done = g.set, g.direction, ctx.Done()
+	opts := j.opts.While(ctx)
+	opts.Set, opts.Direction = g.set, g.direction
 	if opts.Progress != nil {
 		opts.Progress = func(p odes.Progress) { r.tell(p) }
 	}

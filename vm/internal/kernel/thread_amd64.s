@@ -26366,26 +26366,29 @@ TEXT ·hModVV1(SB), NOSPLIT, $0-32
 	MOVL         28(SI), CX
 	VMOVSD       (AX)(CX*1), X1
 	VDIVPD       Y1, Y0, Y2
-	VROUNDPD     $0x09, Y2, Y2
-	VFNMADD231PD Y1, Y2, Y0
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y2
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y3
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y0, Y4
-	VANDPD       Y4, Y2, Y4
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y0, Y5
+	VROUNDPD     $0x09, Y2, Y3
+	VFNMADD231PD Y1, Y3, Y0
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y3
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y4
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y0, Y5
 	VANDPD       Y5, Y3, Y5
-	VORPD        Y5, Y4, Y4
-	VCMPPD       $0x1d, Y1, Y0, Y5
-	VANDPD       Y5, Y2, Y2
-	VCMPPD       $0x12, Y1, Y0, Y5
-	VANDPD       Y5, Y3, Y3
-	VORPD        Y3, Y2, Y2
-	VADDPD       Y1, Y0, Y3
-	VSUBPD       Y1, Y0, Y5
-	VBLENDVPD    Y2, Y5, Y0, Y0
-	VBLENDVPD    Y4, Y3, Y0, Y0
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y0, Y6
+	VANDPD       Y6, Y4, Y6
+	VORPD        Y6, Y5, Y5
+	VCMPPD       $0x1d, Y1, Y0, Y6
+	VANDPD       Y6, Y3, Y3
+	VCMPPD       $0x12, Y1, Y0, Y6
+	VANDPD       Y6, Y4, Y4
+	VORPD        Y4, Y3, Y3
+	VADDPD       Y1, Y0, Y4
+	VSUBPD       Y1, Y0, Y6
+	VBLENDVPD    Y3, Y6, Y0, Y0
+	VBLENDVPD    Y5, Y4, Y0, Y0
 	VANDPD       c7fffffffffffffff<>+0(SB), Y1, Y1
 	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y1, Y1
+	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y2, Y2
+	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, AX
 	TESTL        $0x00000001, AX
 	JNZ          outside
@@ -26404,6 +26407,12 @@ outside:
 	MOVQ CX, at+16(FP)
 	MOVQ AX, done+24(FP)
 	RET
+
+DATA c4340000000000000<>+0(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+8(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+16(SB)/8, $0x4340000000000000
+DATA c4340000000000000<>+24(SB)/8, $0x4340000000000000
+GLOBL c4340000000000000<>(SB), RODATA|NOPTR, $32
 
 // func hModVV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
@@ -26432,26 +26441,29 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD231PD Y2, Y3, Y1
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y3
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y5
-	VANDPD       Y5, Y3, Y5
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y6
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD231PD Y2, Y4, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y6
 	VANDPD       Y6, Y4, Y6
-	VORPD        Y6, Y5, Y5
-	VCMPPD       $0x1d, Y2, Y1, Y6
-	VANDPD       Y6, Y3, Y3
-	VCMPPD       $0x12, Y2, Y1, Y6
-	VANDPD       Y6, Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y2, Y1, Y6
-	VBLENDVPD    Y3, Y6, Y1, Y1
-	VBLENDVPD    Y5, Y4, Y1, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y7
+	VANDPD       Y7, Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VCMPPD       $0x1d, Y2, Y1, Y7
+	VANDPD       Y7, Y4, Y4
+	VCMPPD       $0x12, Y2, Y1, Y7
+	VANDPD       Y7, Y5, Y5
+	VORPD        Y5, Y4, Y4
+	VADDPD       Y2, Y1, Y5
+	VSUBPD       Y2, Y1, Y7
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VBLENDVPD    Y6, Y5, Y1, Y1
 	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
 	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y2, Y2
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y2, Y2
 	VANDPD       Y0, Y2, Y2
 	VMOVMSKPD    Y2, R8
 	TESTL        R8, R8
@@ -26521,8 +26533,8 @@ loop:
 
 compute:
 	VDIVPD       Z1, Z0, Z2
-	VRNDSCALEPD  $0x09, Z2, Z2
-	VFNMADD231PD Z1, Z2, Z0
+	VRNDSCALEPD  $0x09, Z2, Z3
+	VFNMADD231PD Z1, Z3, Z0
 	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
 	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
 	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z0, K4
@@ -26535,19 +26547,22 @@ compute:
 	VCMPPD       $0x12, Z1, Z0, K5
 	KANDW        K5, K3, K3
 	KORW         K3, K2, K2
-	VADDPD       Z1, Z0, Z2
-	VSUBPD       Z1, Z0, Z5
-	VBLENDMPD    Z5, Z0, K2, Z3
-	VBLENDMPD    Z2, Z3, K4, Z4
+	VADDPD       Z1, Z0, Z3
+	VSUBPD       Z1, Z0, Z6
+	VBLENDMPD    Z6, Z0, K2, Z4
+	VBLENDMPD    Z3, Z4, K4, Z5
 	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z0
 	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z0, K2
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z2, Z0
+	VCMPPD.BCST  $0x1d, c4340000000000000<>+0(SB), Z0, K3
+	KORW         K3, K2, K2
 	KANDW        K1, K2, K2
 	KMOVW        K2, R8
 	TESTL        R8, R8
 	JNZ          done
 	CMPQ         BX, $0x00
 	JL           last
-	VMOVUPD      Z4, (AX)(DI*8)
+	VMOVUPD      Z5, (AX)(DI*8)
 	ADDQ         $0x08, DI
 	SUBQ         $0x08, BX
 	JGE          loop
@@ -26564,7 +26579,7 @@ short:
 	JMP       compute
 
 last:
-	VMOVUPD Z4, K1, (AX)(DI*8)
+	VMOVUPD Z5, K1, (AX)(DI*8)
 	LEAQ    8(DI)(BX*1), DI
 
 done:
@@ -26608,33 +26623,36 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD213PD Y1, Y2, Y3
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y3, Y6
-	VANDPD       Y6, Y4, Y6
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y3, Y7
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD213PD Y1, Y2, Y4
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y6
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y4, Y7
 	VANDPD       Y7, Y5, Y7
-	VORPD        Y7, Y6, Y6
-	VCMPPD       $0x1d, Y2, Y3, Y7
-	VANDPD       Y7, Y4, Y4
-	VCMPPD       $0x12, Y2, Y3, Y7
-	VANDPD       Y7, Y5, Y5
-	VORPD        Y5, Y4, Y4
-	VADDPD       Y2, Y3, Y5
-	VSUBPD       Y2, Y3, Y7
-	VBLENDVPD    Y4, Y7, Y3, Y3
-	VBLENDVPD    Y6, Y5, Y3, Y3
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y4, Y8
+	VANDPD       Y8, Y6, Y8
+	VORPD        Y8, Y7, Y7
+	VCMPPD       $0x1d, Y2, Y4, Y8
+	VANDPD       Y8, Y5, Y5
+	VCMPPD       $0x12, Y2, Y4, Y8
+	VANDPD       Y8, Y6, Y6
+	VORPD        Y6, Y5, Y5
+	VADDPD       Y2, Y4, Y6
+	VSUBPD       Y2, Y4, Y8
+	VBLENDVPD    Y5, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y6, Y4, Y4
 	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
 	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y2, Y2
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y2, Y2
 	VANDPD       Y0, Y2, Y2
 	VMOVMSKPD    Y2, CX
 	TESTL        CX, CX
 	JNZ          done
 	CMPQ         BX, $0x00
 	JL           last
-	VMOVUPD      Y3, (AX)(DI*8)
+	VMOVUPD      Y4, (AX)(DI*8)
 	ADDQ         $0x04, DI
 	SUBQ         $0x04, BX
 	JGE          loop
@@ -26651,7 +26669,7 @@ short:
 	JMP        compute
 
 last:
-	VMASKMOVPD Y3, Y0, (AX)(DI*8)
+	VMASKMOVPD Y4, Y0, (AX)(DI*8)
 	LEAQ       4(DI)(BX*1), DI
 
 done:
@@ -26696,33 +26714,36 @@ loop:
 
 compute:
 	VDIVPD       Z1, Z0, Z2
-	VRNDSCALEPD  $0x09, Z2, Z2
-	VFNMADD213PD Z0, Z1, Z2
+	VRNDSCALEPD  $0x09, Z2, Z3
+	VFNMADD213PD Z0, Z1, Z3
 	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
 	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
-	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z2, K4
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z3, K4
 	KANDW        K4, K2, K4
-	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z2, K5
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z3, K5
 	KANDW        K5, K3, K5
 	KORW         K5, K4, K4
-	VCMPPD       $0x1d, Z1, Z2, K5
+	VCMPPD       $0x1d, Z1, Z3, K5
 	KANDW        K5, K2, K2
-	VCMPPD       $0x12, Z1, Z2, K5
+	VCMPPD       $0x12, Z1, Z3, K5
 	KANDW        K5, K3, K3
 	KORW         K3, K2, K2
-	VADDPD       Z1, Z2, Z5
-	VSUBPD       Z1, Z2, Z6
-	VBLENDMPD    Z6, Z2, K2, Z3
-	VBLENDMPD    Z5, Z3, K4, Z4
+	VADDPD       Z1, Z3, Z4
+	VSUBPD       Z1, Z3, Z5
+	VBLENDMPD    Z5, Z3, K2, Z6
+	VBLENDMPD    Z4, Z6, K4, Z7
 	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z1
 	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z1, K2
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z2, Z1
+	VCMPPD.BCST  $0x1d, c4340000000000000<>+0(SB), Z1, K3
+	KORW         K3, K2, K2
 	KANDW        K1, K2, K2
 	KMOVW        K2, CX
 	TESTL        CX, CX
 	JNZ          done
 	CMPQ         BX, $0x00
 	JL           last
-	VMOVUPD      Z4, (AX)(DI*8)
+	VMOVUPD      Z7, (AX)(DI*8)
 	ADDQ         $0x08, DI
 	SUBQ         $0x08, BX
 	JGE          loop
@@ -26738,7 +26759,7 @@ short:
 	JMP       compute
 
 last:
-	VMOVUPD Z4, K1, (AX)(DI*8)
+	VMOVUPD Z7, K1, (AX)(DI*8)
 	LEAQ    8(DI)(BX*1), DI
 
 done:
@@ -26782,26 +26803,29 @@ loop:
 
 compute:
 	VDIVPD       Y2, Y1, Y3
-	VROUNDPD     $0x09, Y3, Y3
-	VFNMADD231PD Y2, Y3, Y1
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y3
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y4
-	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y5
-	VANDPD       Y5, Y3, Y5
-	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y6
+	VROUNDPD     $0x09, Y3, Y4
+	VFNMADD231PD Y2, Y4, Y1
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y2, Y5
+	VCMPPD       $0x11, c0000000000000000<>+0(SB), Y1, Y6
 	VANDPD       Y6, Y4, Y6
-	VORPD        Y6, Y5, Y5
-	VCMPPD       $0x1d, Y2, Y1, Y6
-	VANDPD       Y6, Y3, Y3
-	VCMPPD       $0x12, Y2, Y1, Y6
-	VANDPD       Y6, Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y2, Y1, Y6
-	VBLENDVPD    Y3, Y6, Y1, Y1
-	VBLENDVPD    Y5, Y4, Y1, Y1
-	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y3
-	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1e, c0000000000000000<>+0(SB), Y1, Y7
+	VANDPD       Y7, Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VCMPPD       $0x1d, Y2, Y1, Y7
+	VANDPD       Y7, Y4, Y4
+	VCMPPD       $0x12, Y2, Y1, Y7
+	VANDPD       Y7, Y5, Y5
+	VORPD        Y5, Y4, Y4
+	VADDPD       Y2, Y1, Y5
+	VSUBPD       Y2, Y1, Y7
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VBLENDVPD    Y6, Y5, Y1, Y1
+	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y4
+	VCMPPD       $0x1e, c7fefffffffffffff<>+0(SB), Y4, Y4
+	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
+	VCMPPD       $0x1d, c4340000000000000<>+0(SB), Y3, Y3
+	VORPD        Y3, Y4, Y3
 	VANDPD       Y0, Y3, Y3
 	VMOVMSKPD    Y3, DX
 	TESTL        DX, DX
@@ -26870,8 +26894,8 @@ loop:
 
 compute:
 	VDIVPD       Z1, Z0, Z2
-	VRNDSCALEPD  $0x09, Z2, Z2
-	VFNMADD231PD Z1, Z2, Z0
+	VRNDSCALEPD  $0x09, Z2, Z3
+	VFNMADD231PD Z1, Z3, Z0
 	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
 	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
 	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z0, K4
@@ -26884,19 +26908,22 @@ compute:
 	VCMPPD       $0x12, Z1, Z0, K5
 	KANDW        K5, K3, K3
 	KORW         K3, K2, K2
-	VADDPD       Z1, Z0, Z2
-	VSUBPD       Z1, Z0, Z5
-	VBLENDMPD    Z5, Z0, K2, Z3
-	VBLENDMPD    Z2, Z3, K4, Z4
+	VADDPD       Z1, Z0, Z3
+	VSUBPD       Z1, Z0, Z6
+	VBLENDMPD    Z6, Z0, K2, Z4
+	VBLENDMPD    Z3, Z4, K4, Z5
 	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z0
 	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z0, K2
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z2, Z0
+	VCMPPD.BCST  $0x1d, c4340000000000000<>+0(SB), Z0, K3
+	KORW         K3, K2, K2
 	KANDW        K1, K2, K2
 	KMOVW        K2, DX
 	TESTL        DX, DX
 	JNZ          done
 	CMPQ         BX, $0x00
 	JL           last
-	VMOVUPD      Z4, (AX)(DI*8)
+	VMOVUPD      Z5, (AX)(DI*8)
 	ADDQ         $0x08, DI
 	SUBQ         $0x08, BX
 	JGE          loop
@@ -26912,7 +26939,7 @@ short:
 	JMP       compute
 
 last:
-	VMOVUPD Z4, K1, (AX)(DI*8)
+	VMOVUPD Z5, K1, (AX)(DI*8)
 	LEAQ    8(DI)(BX*1), DI
 
 done:

@@ -58,12 +58,13 @@ func (f *Body) Hypot(a, b V) (V, V) {
 // Mod is a - b·floor(a/b).
 func (f *Body) Mod(a, b V) (V, V) {
 	zero := f.Num(0)
-	r := f.Fma(f.Neg(f.Floor(f.Div(a, b))), b, a)
+	q := f.Div(a, b)
+	r := f.Fma(f.Neg(f.Floor(q)), b, a)
 	pos, neg := f.Gt(b, zero), f.Lt(b, zero)
 	under := f.Or(f.And(pos, f.Lt(r, zero)), f.And(neg, f.Gt(r, zero)))
 	over := f.Or(f.And(pos, f.Ge(r, b)), f.And(neg, f.Le(r, b)))
 	y := f.Where(under, f.Add(r, b), f.Where(over, f.Sub(r, b), r))
-	return y, f.Gt(f.Abs(b), f.Num(math.MaxFloat64))
+	return y, f.Or(f.Gt(f.Abs(b), f.Num(math.MaxFloat64)), f.Ge(f.Abs(q), f.Num(0x1p53)))
 }
 
 // Atan2 is the angle of the point (x, y).
