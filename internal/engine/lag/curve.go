@@ -63,24 +63,19 @@ func sumsOf(p *stages.Dense) []float64 {
 	return sums
 }
 
-// at writes the state at theta of a step.
-func (c curve) at(s *solvers.Step, theta float64, y []float64) {
-	n, u := len(y), math.FMA(2, theta, -1)
+// at writes the states from number from on at theta of a step.
+func (c curve) at(s *solvers.Step, theta float64, from int, y []float64) {
+	n, u := len(s.Y0), math.FMA(2, theta, -1)
 	for i := range y {
 		v := 0.0
-		for k := len(c) - n + i; k >= 0; k -= n {
+		for k := len(c) - n + from + i; k >= 0; k -= n {
 			v = math.FMA(v, u, c[k])
 		}
-		y[i] = math.FMA(theta, v, s.Y0[i])
+		y[i] = math.FMA(theta, v, s.Y0[from+i])
 	}
 }
 
-// value makes x.x the state at theta of a step.
-func value(x *Worker, step int, theta float64) {
-	s := x.stepAt(step)
-	if theta == 0 || theta == 1 || step >= len(x.rec.curves) || x.rec.curves[step] == nil {
-		x.method.Interpolate(x, s, theta, x.x)
-		return
-	}
-	x.rec.curves[step].at(s, theta, x.x)
+// fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
+func fitted(x *Worker, step int, theta float64) bool {
+	return theta != 0 && theta != 1 && step < len(x.rec.curves) && x.rec.curves[step] != nil
 }

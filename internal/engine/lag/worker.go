@@ -167,7 +167,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 				"back after a delay that moves; write a delay of params alone, or a condition of time"}
 		}
 	}
-	if err != nil || !turns(x, s.T1, s.Y1) {
+	if err != nil || !broke || !turns(x, s.T1, s.Y1) { // each jump that comes back is a stop
 		return how, err
 	}
 	at := r.ends.of(len(r.steps) - 1)
@@ -337,25 +337,28 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		return y2
 	}
 	x.taus(t, y)
-	for i := range r.delays {
+	for i, list := range r.takes {
 		step, theta := x.locate(i, t)
-		switch {
-		case step == ofPresent:
-			copy(x.x, y[:x.n])
-		case step < 0:
-			copy(x.x, r.y0)
-		case x.stepAt(step).H == 0:
-			copy(x.x, x.stepAt(step).Y1)
-		default:
-			value(x, step, theta)
-		}
-		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
-				from := x.x
-				if c.discrete {
-					from = r.held(regionOf(x, i))
+		whole := false // x.x is the state there
+		for _, c := range list {
+			to := y2[c.to:][:c.len]
+			switch {
+			case c.discrete:
+				copy(to, r.held(regionOf(x, i))[c.from:])
+			case step == ofPresent:
+				copy(to, y[c.from:])
+			case step < 0:
+				copy(to, r.y0[c.from:])
+			case x.stepAt(step).H == 0:
+				copy(to, x.stepAt(step).Y1[c.from:])
+			case fitted(x, step, theta):
+				r.curves[step].at(&r.steps[step], theta, c.from, to)
+			default:
+				if !whole {
+					x.method.Interpolate(x, x.stepAt(step), theta, x.x)
+					whole = true
 				}
-				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
+				copy(to, x.x[c.from:])
 			}
 		}
 	}
