@@ -155,6 +155,9 @@ func (x *Worker) Begin(rows [][]float64) {
 			s.Sown = false
 		}
 	}
+	for i := range x.gathered {
+		x.gathered[i].some = false
+	}
 	for len(x.times) < len(x.rec.gaps) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
@@ -246,6 +249,8 @@ func statePull(x *Worker, step int, theta float64) {
 		for i, v := range x.xb {
 			x.yb0[i] += v
 		}
+	case r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil:
+		gather(x, step, theta)
 	case r.steps[step].H > 0:
 		seeded(x, step, func(s *solvers.Step) { x.method.InterpolatePull(x, s, theta, x.xb, x.sb) })
 	}
@@ -270,6 +275,7 @@ func seeded(x *Worker, step int, sow func(s *solvers.Step)) {
 
 // Sow implements sens.PastPuller.
 func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
+	hand(x, i)
 	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
 		return false
 	}

@@ -62,8 +62,8 @@ type Record struct {
 	list   []place
 	reads  []read
 	takes  [][]taken // of each delay
-	delays []source // in the order of the first reads
-	moving int      // elements of delays that move
+	delays []source  // in the order of the first reads
+	moving int       // elements of delays that move
 	spans  []*model.Lag
 
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there

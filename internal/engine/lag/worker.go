@@ -44,6 +44,7 @@ type reader struct {
 	leapt []bool // delays that read behind a jump where others do not; nil for none
 	bends bool   // steps follow what comes back of the past
 
+	powers
 	sumsOf *stages.Dense // what sums belongs to
 	sums   []float64     // of the coefficients of dense output
 	entries
@@ -77,14 +78,16 @@ type keptTangent struct {
 
 // cotangents are those that a sweep backwards gathers.
 type cotangents struct {
-	db    []float64   // of delays
-	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
-	seeds []*solvers.Seeds
-	yb0   []float64         // of the initial state
-	times [][]float64       // of jumps
-	until map[int][]float64 // of ends of steps that others follow
-	xb    []float64
-	sb    []float64
+	db       []float64   // of delays
+	held     [][]float64 // of discretes that were read, by the gap that set them and the start first
+	seeds    []*solvers.Seeds
+	gathered []gathered        // for these, by steps
+	rates    []float64         // [N], and zeros
+	yb0      []float64         // of the initial state
+	times    [][]float64       // of jumps
+	until    map[int][]float64 // of ends of steps that others follow
+	xb       []float64
+	sb       []float64
 }
 
 // Of returns w as it reads the past that rec holds. The method is that of the run, with as many lanes as w has.
@@ -101,7 +104,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
-	x.cotangents = cotangents{db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
+	x.cotangents = cotangents{rates: v(2 * size.N), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
 	return x
 }
 
@@ -274,13 +277,11 @@ func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
-	now := part{mid: x.mid, tau: x.tau[i], later: x.later || x.leapt != nil && x.leapt[i], edits: x.rec.edits}
-	was := &x.parts[i]
-	if now.region = was.region; now != *was {
-		now.region = x.rec.region(now.mid-now.tau, now.later)
-		*was = now
+	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
+	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
+		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
 	}
-	return now.region
+	return p.region
 }
 
 // locate returns the step that delay i reads at t, and where in it.
