@@ -63,6 +63,7 @@ type Record struct {
 	reads  []read
 	takes  [][]taken // of each delay
 	delays []source  // in the order of the first reads
+	begins []bool    // of delays: all that they read begins at the start, with a past before it
 	moving int       // elements of delays that move
 	spans  []*model.Lag
 
@@ -114,6 +115,11 @@ func NewRecord(m *model.Model) *Record {
 		}
 	}
 	r.tau = make([]float64, len(r.delays))
+	for i := range r.delays {
+		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
+			return i >= c.first && i < c.first+c.n && !c.past
+		}))
+	}
 	return r
 }
 

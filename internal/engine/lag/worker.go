@@ -289,8 +289,11 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 	if x.rec.delays[i].moves {
 		return locateMoving(x, i, t)
 	}
-	tau := x.tau[i]
-	step, theta = x.rec.at(regionOf(x, i), t-tau, &x.last[i])
+	tau, region := x.tau[i], regionOf(x, i)
+	if region < 0 && x.rec.begins[i] && t-tau >= x.rec.start-near(t, tau) {
+		region = 0 // a mode has put the past in the place of what was before
+	}
+	step, theta = x.rec.at(region, t-tau, &x.last[i])
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
 		return before(x, step, t-tau) // rounding alone has it read what it makes
 	}
