@@ -153,8 +153,8 @@ func TestKnotsWithinRounding(t *testing.T) {
 			if i < 2 {
 				text = fmt.Sprintf(text, k)
 			}
-			m, err := odes.Parse("m.ode", fmt.Sprintf("time t from 0 to 5\nparam tau = %v, s = %v, c = %v\nstate x = 1\n"+
-				"x' = -x\nobjective J = integral(%s)\n", tau, s, k, text), odes.ParseOptions{})
+			m, err := odes.Parse("m.ode", fmt.Sprintf("time t from 0 to 5\nparam tau = %v, s = %v, c = %v\n"+
+				"state x = 1\nx' = -x\nobjective J = integral(%s)\n", tau, s, k, text), odes.ParseOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -114,8 +114,8 @@ func TestNotAtRest(t *testing.T) {
 	}
 }
 
-// TestRestsAtOneValue: where the amplitude of a forcing is zero, there is a steady state at no other value of it, and no
-// derivative by it.
+// TestRestsAtOneValue: where the amplitude of a forcing is zero, there is a steady state at no other value of it, and
+// no derivative by it.
 func TestRestsAtOneValue(t *testing.T) {
 	for _, forcing := range []string{"sin(t)", "delay(x*t, tau)", "delay(sin(t) + 0*x, tau)"} {
 		s := modeltest.Run(t, `

@@ -47,7 +47,7 @@ func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady
 	w, z, width := p.Worker(k), p.Size(), p.Plan.Width
 	s := &strays{params: make([]bool, width), states: make([]bool, z.N), discretes: make([]bool, z.D)}
 	w.Enter(state.D, state.M)
-	sizes, values := w.terms(t, w.restingAt(state)), p.ActiveValues()
+	sizes, values := w.terms(t, restingAt(w, state)), p.ActiveValues()
 	pd, yd, dd := make([]float64, width), make([]float64, z.N), make([]float64, z.D)
 	before := yd // states before the search matter only by what is conserved
 	if len(p.settling.plan.Laws) == 0 {
@@ -130,7 +130,7 @@ func (p *Problem) Strays() (rest, periodic []string) {
 }
 
 // restingAt returns a state at rest, with what is read of its past.
-func (w *Worker) restingAt(state *steady.State) []float64 {
+func restingAt(w *Worker, state *steady.State) []float64 {
 	if p := w.problem.Past; p != nil {
 		return p.Resting(state)
 	}
