@@ -132,8 +132,8 @@ func benchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 	if b.Step.Nanoseconds > 0 {
 		p.prose("\n%s What is not in steps is error control, recording, events and what is observed.", within)
 	} else {
-		p.prose("\nThe model reads its past, and its steps are not measured alone. What is not in right-hand sides is " +
-			"steps, the reading of the past, error control, recording, events and what is observed.")
+		p.prose("\nThe model reads its past, and its steps are not measured alone. What is not in right-hand sides " +
+			"is steps, the reading of the past, error control, recording, events and what is observed.")
 	}
 	if b.RecomputedSteps > 0 {
 		p.prose("\nThe run was kept in part (checkpoint = %s): %s bytes, and %s computed twice.",
