@@ -6,7 +6,8 @@ type Bench struct {
 	Runs     int
 	RHS, VJP BenchProgram
 	// Step and StepVJP are a step of the method and its transpose, without the choice of its length.
-	// Their instructions and bytes are zero if the step is not a program of its own.
+	// Their instructions and bytes are zero if the step is not a program of its own. All is zero where steps read
+	// the past.
 	Step, StepVJP BenchProgram
 	// Forward, Adjoint and their sum Gradient are seconds, over all objectives. They do not include
 	// compilation.

@@ -708,7 +708,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		if g.Event == f.Event && g.Elem == f.Elem && (!g.Instant || i == m.guard) {
 			s.arms[i] = arming{spent: true, from: -1, band: s.rhoP[i]}
 			s.dead[i] = s.events[f.Event].Once
-			s.resting[i], s.anyRest = true, true
+			if !m.caused { // else a jump has carried its condition over the threshold
+				s.resting[i], s.anyRest = true, true
+			}
 			s.watch.misses.fired(i)
 		}
 	}

@@ -153,7 +153,7 @@ func (s *armed) fires(i int, a *arming, rho float64, truth bool) bool {
 	switch g := &s.guards[i]; {
 	case !a.on:
 		return false
-	case g.Watch: // only where its change is looked for
+	case g.Watch, g.Kink && g.Clock: // only where its change is looked for; rounding may keep a ramp at a knot a while
 		return truth != (a.side > 0)
 	case g.Kink:
 		return rho != 0 && roots.Sign(rho) != a.side

@@ -1,7 +1,9 @@
 package hybrid_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"odes.dev/odes"
@@ -135,4 +137,44 @@ objective J = integral(max(0, 1 - abs(t - a)))`, mode)
 			t.Errorf("%s: %s", mode, w.Message)
 		}
 	}
+}
+
+// TestKnotsWithinRounding reads tables at ramps that stay at a knot for some floats of time: the two conditions of the
+// knot change a rounding apart.
+func TestKnotsWithinRounding(t *testing.T) {
+	r := rand.New(rand.NewPCG(59, 6))
+	for range 30 {
+		tau, s, k := 1.4+0.2*r.Float64(), 0.3*r.Float64(), -1.4+0.2*r.Float64()
+		at := func(q float64) float64 { return 1 + (q-k)*(1/(k+9)*b2f(q < k)+6/(9-k)*b2f(q >= k)) }
+		for i, text := range []string{
+			"interp([-9, %v, 9], [0, 1, 7], t - tau - s*t)", "interp([-9, %v, 9], [0, 1, 7], t*(1 - s) - tau)",
+			"1 + 6*max(t - tau - s*t - c, 0)/(9 - c) + min(t - tau - s*t - c, 0)/(9 + c)",
+		} {
+			if i < 2 {
+				text = fmt.Sprintf(text, k)
+			}
+			m, err := odes.Parse("m.ode", fmt.Sprintf("time t from 0 to 5\nparam tau = %v, s = %v, c = %v\n"+
+				"state x = 1\nx' = -x\nobjective J = integral(%s)\n", tau, s, k, text), odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, method := range []string{"tsit5", "dop853", "radau9"} {
+				g, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"tau"}, Settings: modeltest.Settings(
+					"solver.method", method, "sens.trust", "off")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := -(at(5*(1-s)-tau) - at(-tau)) / (1 - s)
+				modeltest.WantNear(t, fmt.Sprintf("%v, tau = %v, s = %v", text, tau, s), g.Gradient[0], want, 1e-9)
+			}
+		}
+	}
+}
+
+// b2f is 1 for true.
+func b2f(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -188,8 +188,8 @@ func (c *Complex) recorded(t complex128) float64 {
 
 // locate returns the step that delay i read where it was at, and where t is in that.
 func (c *Complex) locate(i int, at float64, t complex128) (step int, theta complex128) {
-	if step, _ = c.x.locate(i, at); step < 0 {
-		return step, 0
+	if step, _ = c.x.locate(i, at); step < 0 || step >= len(c.steps) {
+		return ofStart, 0
 	}
 	s := &c.steps[step]
 	return step, elem.CDiv(t-c.d[c.x.rec.delays[i].at]-s.T, s.H)

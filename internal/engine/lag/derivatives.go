@@ -74,12 +74,8 @@ func (x *Worker) push(t float64, td, yd, out []float64) []float64 {
 		} else {
 			stateTangent(x, step, theta)
 		}
-		for _, c := range r.reads {
-			k := i - c.first
-			if k < 0 || k >= c.n {
-				continue
-			}
-			to := out[(c.to+k*c.len)*l:][:c.len*l]
+		for _, c := range r.takes[i] {
+			to := out[c.to*l:][:c.len*l]
 			if !c.discrete {
 				copy(to, x.xd[c.from*l:])
 			} else if g := 1 + r.holder(regionOf(x, i)); g < len(x.sets) && x.sets[g] != nil {
@@ -159,6 +155,9 @@ func (x *Worker) Begin(rows [][]float64) {
 			s.Sown = false
 		}
 	}
+	for i := range x.gathered {
+		x.gathered[i].some = false
+	}
 	for len(x.times) < len(x.rec.gaps) {
 		x.times = append(x.times, make([]float64, x.l))
 	}
@@ -184,25 +183,23 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 	moved := false
 	for i, from := range r.delays {
 		some := false
-		for _, c := range r.reads {
-			k := i - c.first
-			if k >= 0 && k < c.n && c.discrete {
-				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], yb[(c.to+k*c.len)*l:][:c.len*l])
-			} else if k >= 0 && k < c.n {
-				for _, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
-					some = some || v != 0
-				}
+		for _, c := range r.takes[i] {
+			of := yb[c.to*l:][:c.len*l]
+			if c.discrete {
+				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], of)
+				continue
+			}
+			for _, v := range of {
+				some = some || v != 0
 			}
 		}
 		if !some {
 			continue
 		}
 		clear(x.xb)
-		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n && !c.discrete {
-				for e, v := range yb[(c.to+k*c.len)*l:][:c.len*l] {
-					x.xb[c.from*l+e] += v
-				}
+		for _, c := range r.takes[i] {
+			if !c.discrete {
+				add(x.xb[c.from*l:], yb[c.to*l:][:c.len*l])
 			}
 		}
 		step, theta := x.locate(i, t)
@@ -252,6 +249,8 @@ func statePull(x *Worker, step int, theta float64) {
 		for i, v := range x.xb {
 			x.yb0[i] += v
 		}
+	case r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil:
+		gather(x, step, theta)
 	case r.steps[step].H > 0:
 		seeded(x, step, func(s *solvers.Step) { x.method.InterpolatePull(x, s, theta, x.xb, x.sb) })
 	}
@@ -276,6 +275,7 @@ func seeded(x *Worker, step int, sow func(s *solvers.Step)) {
 
 // Sow implements sens.PastPuller.
 func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
+	hand(x, i)
 	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
 		return false
 	}

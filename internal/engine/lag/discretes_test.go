@@ -177,3 +177,23 @@ objective J = final(x)
 	}
 	modeltest.WantNear(t, "forward", list[1], list[0], 1e-9)
 }
+
+// TestCausedEventMoves: an event that a jump fires, as it comes back or at once, is not at its threshold, and there is
+// nothing to warn of.
+func TestCausedEventMoves(t *testing.T) {
+	for _, of := range []string{"delay(x, 1.4)", "x"} {
+		s := modeltest.Run(t, `
+time t from 0 to 4
+param d = 3
+state x = 1, y = 0
+x' = -0.6*x
+y' = x
+event kick at 0.75 { x += d }
+event e when `+of+` > 2 { y = y/2 }
+objective J = final(y)
+`)
+		for _, w := range s.Warnings {
+			t.Errorf("%s: %v", of, w)
+		}
+	}
+}

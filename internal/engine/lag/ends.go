@@ -116,3 +116,10 @@ func (x *Worker) EndPull(i int, hb []float64) {
 
 // Ended implements sens.PastPuller.
 func (x *Worker) Ended(i int, tb []float64) { add(tb, x.until[i]) }
+
+// mixed reports whether a cause is the start, and the delay reads states with a past before it and others without. The
+// former begin to be read where a mode changes, and the latter where the record does: what comes with it and moves
+// apart from it sees both at once.
+func (r *Record) mixed(c cause) bool {
+	return c.after < 0 && r.guarded(c.delay, 0) && !r.begins[c.delay]
+}

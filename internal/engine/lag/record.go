@@ -31,6 +31,12 @@ type read struct {
 	discrete  bool // from counts in the discretes
 }
 
+// taken is what one delay reads of a lag, with the places as in read.
+type taken struct {
+	from, len, to int
+	discrete      bool
+}
+
 // source says where a delay comes from: an element of the discretes, or of the delays that move.
 type source struct {
 	at    int
@@ -55,8 +61,10 @@ type Record struct {
 	lags   int // elements of lags, behind the states
 	list   []place
 	reads  []read
-	delays []source // in the order of the first reads
-	moving int      // elements of delays that move
+	takes  [][]taken // of each delay
+	delays []source  // in the order of the first reads
+	begins []bool    // of delays: all that they read begins at the start, with a past before it
+	moving int       // elements of delays that move
 	spans  []*model.Lag
 
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
@@ -100,8 +108,18 @@ func NewRecord(m *model.Model) *Record {
 		}
 		r.lags += x.len * x.n
 		r.reads = append(r.reads, x)
+		r.takes = append(r.takes, make([][]taken, len(r.delays)-len(r.takes))...)
+		for k := range x.n {
+			i := x.first + k
+			r.takes[i] = append(r.takes[i], taken{x.from, x.len, x.to + k*x.len, x.discrete})
+		}
 	}
 	r.tau = make([]float64, len(r.delays))
+	for i := range r.delays {
+		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
+			return i >= c.first && i < c.first+c.n && !c.past
+		}))
+	}
 	return r
 }
 

@@ -166,7 +166,10 @@ func add(to, v []float64) {
 }
 
 // sown reports whether anything was read of step i.
-func sown(x *Worker, i int) bool { return i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown }
+func sown(x *Worker, i int) bool {
+	hand(x, i)
+	return i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown
+}
 
 // largest returns the largest cotangent of the rows of a step.
 func largest(s *solvers.Seeds) (most float64) {

@@ -255,19 +255,23 @@ func (r *resting) Plan(w *system.Worker, laws []steady.Law) *steady.Plan {
 	return steady.NewPlan(w.Size().N, r.now.places, laws)
 }
 
+// Resting implements system.Past.
+func (r *resting) Resting(at *steady.State) []float64 {
+	return extended(r.rec.list, at.Y, at.D, make([]float64, r.rec.n+r.rec.lags), 1)
+}
+
 // Push implements system.Past.
-func (r *resting) Push(w *system.Worker, at *steady.State, t float64, dd, kd []float64) {
-	l, all := w.Lanes(), r.rec.n+r.rec.lags
-	y := extended(r.rec.list, at.Y, at.D, make([]float64, all), 1)
-	yd := extended(r.rec.list, make([]float64, r.rec.n*l), dd, make([]float64, all*l), l)
-	w.Push(t, y, make([]float64, l), yd, kd)
+func (r *resting) Push(w *system.Worker, at *steady.State, t float64, yd, dd, kd []float64) {
+	l := w.Lanes()
+	yd = extended(r.rec.list, yd[:r.rec.n*l], dd, make([]float64, (r.rec.n+r.rec.lags)*l), l)
+	w.Push(t, r.Resting(at), make([]float64, l), yd, kd)
 }
 
 // Pull implements system.Past.
 func (r *resting) Pull(w *system.Worker, at *steady.State, t float64, kb, db []float64) {
 	l, all := w.Lanes(), r.rec.n+r.rec.lags
 	yb := make([]float64, all*l)
-	w.Pull(t, extended(r.rec.list, at.Y, at.D, make([]float64, all), 1), kb, yb, make([]float64, l))
+	w.Pull(t, r.Resting(at), kb, yb, make([]float64, l))
 	folded(r.rec.list, yb, db, l)
 }
 

@@ -120,6 +120,7 @@ func (x *Second) part(i int, s *solvers.Step, list []parted, other bool) {
 		return 1
 	})
 	with := slices.IndexFunc(list, func(p parted) bool { return p.by != nil })
+	mixed := slices.ContainsFunc(list, func(p parted) bool { return x.rec.mixed(p.cause) })
 	var leaps []leap
 	for _, p := range list {
 		leaps = append(leaps, leap{delay: p.delay})
@@ -133,7 +134,7 @@ func (x *Second) part(i int, s *solvers.Step, list []parted, other bool) {
 		p.bend = x.bend(s, leaps[:with], p.delay)
 		rates := x.rates(s)
 		least := float64(1e-9*rates) / (s.T1 - x.rec.start)
-		p.two = max(largestOf(p.jump), largestOf(behind)) > float64(1e-11*rates) ||
+		p.two = mixed || max(largestOf(p.jump), largestOf(behind)) > float64(1e-11*rates) ||
 			other && largestOf(p.bend) > least ||
 			largestOf(minus(before, p.bend)) > max(least, float64(1e-9*largestOf(p.bend)))
 		x.parted[i] = append(x.parted[i], *p)

@@ -234,3 +234,50 @@ objective K = final(q)
 		}
 	}
 }
+
+// TestTogetherFromStart: two states with pasts begin to be read at one time, by delays that are equal, and by equations
+// of which one or the other has a kink there. Second derivatives by the one of which nothing has a kink were wrong.
+func TestTogetherFromStart(t *testing.T) {
+	for _, c := range []struct{ late, more string }{
+		{"d*delay(x, tau)", "0"}, {"d*delay(t + 0*x, tau)", "0"}, {"d*delay(t + 0*x, tau)", "0.3*delay(z, rho)"},
+	} {
+		for _, event := range []string{"", "event e when delay(x, tau) > 0.45 { y += 0.7 }"} {
+			run := func(order, tau, rho string) *odes.Sensitivities {
+				return sensitivities(t, fmt.Sprintf(`
+time t from 0 to 2.25
+param tau = %s, rho = %s, c = 0.4, d = -0.6
+state x = 0.2, y = -0.15, z = 0.5
+past x = 0.2 + 0.7*t
+past y = -0.15 + 0.78*t
+x' = -0.7*x + c*delay(y, rho) + %s
+y' = -0.4*y - 0.78*delay(x, rho) + %s
+z' = -z
+objective J = integral(x^2) + final(x)
+%s
+`, tau, rho, c.late, c.more, event), []string{"tau", "rho"}, map[string]string{
+					"sens.order": order, "solver.rtol": "1e-10",
+				})
+			}
+			h := run("2", "1", "1").Hessian
+			if c.more != "0" { // delays by rho read a state that has a past, and one that has none
+				if h[0] == h[0] {
+					t.Errorf("%v: d²J/dtau² = %v", c, h[0])
+				}
+				continue
+			}
+			for k, by := range [][2]string{{"0.999", "1"}, {"1", "0.999"}} {
+				up := [2]string{"1.001", "1"}
+				if k == 1 {
+					up = [2]string{"1", "1.001"}
+				}
+				a, b := run("1", by[0], by[1]).Gradient, run("1", up[0], up[1]).Gradient
+				for j, got := range h[2*k:][:2] {
+					want := (b[j] - a[j]) / 0.002
+					if !(math.Abs(got-want) <= 1e-5) {
+						t.Errorf("%v %q: %d, %d: %v, want %v", c, event, k, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}

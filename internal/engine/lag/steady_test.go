@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/modeltest"
 )
 
 // resting are models that come to rest, with what to read there.
@@ -110,5 +111,49 @@ func TestNotAtRest(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\nthe message is\n%v\nwant %q", c.text, err, c.want)
 		}
+	}
+}
+
+// TestRestsAtOneValue: where the amplitude of a forcing is zero, there is a steady state at no other value of it, and
+// no derivative by it.
+func TestRestsAtOneValue(t *testing.T) {
+	for _, forcing := range []string{"sin(t)", "delay(x*t, tau)", "delay(sin(t) + 0*x, tau)"} {
+		s := modeltest.Run(t, `
+time t from 0 to 3
+param a = 0, b = 1, tau = 0.5
+state x = 0.3
+x' = b + a*`+forcing+` - delay(x, tau)
+objective J = steady(x)
+`)
+		for _, v := range s.Variables {
+			d := s.Derivative(0, v)[0]
+			switch v.String() {
+			case "a":
+				if d == d {
+					t.Errorf("%s: by a: %v", forcing, d)
+				}
+			case "b":
+				modeltest.WantNear(t, forcing, d, 1, 1e-6)
+			}
+		}
+		if !strings.Contains(fmt.Sprint(s.Values[0].Warnings), "only at this value of a") {
+			t.Errorf("%s: %v", forcing, s.Values[0].Warnings)
+		}
+	}
+}
+
+// TestBench: models with delays are measured but for single steps, which have no past.
+func TestBench(t *testing.T) {
+	m, err := odes.Parse("m.ode", "time t from 0 to 3\nparam k = 1, tau = 0.5\nstate x = 1\n"+
+		"x' = -k*delay(x, tau)\nobjective J = final(x)\n", odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := m.Bench(context.Background(), 1, odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(b.Gradient.Min > 0 && b.RHS.Nanoseconds > 0 && b.VJP.Nanoseconds > 0 && b.Step.Nanoseconds == 0) {
+		t.Errorf("%+v", b)
 	}
 }

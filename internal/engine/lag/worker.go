@@ -44,6 +44,7 @@ type reader struct {
 	leapt []bool // delays that read behind a jump where others do not; nil for none
 	bends bool   // steps follow what comes back of the past
 
+	powers
 	sumsOf *stages.Dense // what sums belongs to
 	sums   []float64     // of the coefficients of dense output
 	entries
@@ -77,14 +78,16 @@ type keptTangent struct {
 
 // cotangents are those that a sweep backwards gathers.
 type cotangents struct {
-	db    []float64   // of delays
-	held  [][]float64 // of discretes that were read, by the gap that set them and the start first
-	seeds []*solvers.Seeds
-	yb0   []float64         // of the initial state
-	times [][]float64       // of jumps
-	until map[int][]float64 // of ends of steps that others follow
-	xb    []float64
-	sb    []float64
+	db       []float64   // of delays
+	held     [][]float64 // of discretes that were read, by the gap that set them and the start first
+	seeds    []*solvers.Seeds
+	gathered []gathered        // for these, by steps
+	rates    []float64         // [N], and zeros
+	yb0      []float64         // of the initial state
+	times    [][]float64       // of jumps
+	until    map[int][]float64 // of ends of steps that others follow
+	xb       []float64
+	sb       []float64
 }
 
 // Of returns w as it reads the past that rec holds. The method is that of the run, with as many lanes as w has.
@@ -101,7 +104,7 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
-	x.cotangents = cotangents{db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
+	x.cotangents = cotangents{rates: v(2 * size.N), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
 	return x
 }
 
@@ -167,7 +170,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 				"back after a delay that moves; write a delay of params alone, or a condition of time"}
 		}
 	}
-	if err != nil || !turns(x, s.T1, s.Y1) {
+	if err != nil || !broke || !turns(x, s.T1, s.Y1) { // each jump that comes back is a stop
 		return how, err
 	}
 	at := r.ends.of(len(r.steps) - 1)
@@ -274,13 +277,11 @@ func regionOf(x *Worker, i int) int {
 	if x.rec.delays[i].moves {
 		return x.reg[i]
 	}
-	now := part{mid: x.mid, tau: x.tau[i], later: x.later || x.leapt != nil && x.leapt[i], edits: x.rec.edits}
-	was := &x.parts[i]
-	if now.region = was.region; now != *was {
-		now.region = x.rec.region(now.mid-now.tau, now.later)
-		*was = now
+	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
+	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
+		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
 	}
-	return now.region
+	return p.region
 }
 
 // locate returns the step that delay i reads at t, and where in it.
@@ -288,8 +289,11 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 	if x.rec.delays[i].moves {
 		return locateMoving(x, i, t)
 	}
-	tau := x.tau[i]
-	step, theta = x.rec.at(regionOf(x, i), t-tau, &x.last[i])
+	tau, region := x.tau[i], regionOf(x, i)
+	if region < 0 && x.rec.begins[i] && t-tau >= x.rec.start-near(t, tau) {
+		region = 0 // a mode has put the past in the place of what was before
+	}
+	step, theta = x.rec.at(region, t-tau, &x.last[i])
 	if step > 0 && x.rec.steps[step].T >= x.from && t >= x.from && t <= x.till {
 		return before(x, step, t-tau) // rounding alone has it read what it makes
 	}
@@ -337,25 +341,28 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		return y2
 	}
 	x.taus(t, y)
-	for i := range r.delays {
+	for i, list := range r.takes {
 		step, theta := x.locate(i, t)
-		switch {
-		case step == ofPresent:
-			copy(x.x, y[:x.n])
-		case step < 0:
-			copy(x.x, r.y0)
-		case x.stepAt(step).H == 0:
-			copy(x.x, x.stepAt(step).Y1)
-		default:
-			value(x, step, theta)
-		}
-		for _, c := range r.reads {
-			if k := i - c.first; k >= 0 && k < c.n {
-				from := x.x
-				if c.discrete {
-					from = r.held(regionOf(x, i))
+		whole := false // x.x is the state there
+		for _, c := range list {
+			to := y2[c.to:][:c.len]
+			switch {
+			case c.discrete:
+				copy(to, r.held(regionOf(x, i))[c.from:])
+			case step == ofPresent:
+				copy(to, y[c.from:])
+			case step < 0:
+				copy(to, r.y0[c.from:])
+			case x.stepAt(step).H == 0:
+				copy(to, x.stepAt(step).Y1[c.from:])
+			case fitted(x, step, theta):
+				r.curves[step].at(&r.steps[step], theta, c.from, to)
+			default:
+				if !whole {
+					x.method.Interpolate(x, x.stepAt(step), theta, x.x)
+					whole = true
 				}
-				copy(y2[c.to+k*c.len:][:c.len], from[c.from:])
+				copy(to, x.x[c.from:])
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (m *Model) Continue(
 	if err != nil {
 		return nil, err
 	}
-	if err := r.PresentOnly("a steady state"); err != nil {
+	if err := r.PresentOnly("a branch of steady states", "sweep over an objective with steady(…)"); err != nil {
 		return nil, err
 	}
 	if err := r.seeksSteady(); err != nil {

@@ -267,13 +267,13 @@ func Repeatable(r *Run, what string) error {
 }
 
 // PresentOnly returns an error if the model reads its past, which what cannot do.
-func (r *Run) PresentOnly(what string) error {
+func (r *Run) PresentOnly(what, instead string) error {
 	if r.reading.past == nil {
 		return nil
 	}
 	var l diag.List
-	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
-		"derivatives, by mode = adjoint, tangent or forward, do", what)
+	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet; %s", what,
+		instead)
 	return l.Err()
 }
 

@@ -161,7 +161,7 @@ func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
 // its own, so that results do not depend on the number of lanes. Where the run has steps of fixed length, so has the
 // way back, unless it is stiff: there the adjoint has fast parts that such a step leaves out.
 func (r *Run) continuousMethod(backsolve bool) (sens.Method, error) {
-	if err := r.PresentOnly("a continuous adjoint"); err != nil {
+	if err := r.PresentOnly("a continuous adjoint", "write mode = adjoint"); err != nil {
 		return nil, err
 	}
 	counted, err := r.problem.Kit(1, compiled.Pull, false)

@@ -40,9 +40,12 @@ type settled struct {
 type Past interface {
 	Plan(w *Worker, laws []steady.Law) *steady.Plan
 	Find(ctx context.Context, plan *steady.Plan, t float64, y, d []float64, o steady.Options) (*steady.State, error)
-	// Push and Pull are of the rates at a steady state that stands still, by params and discretes.
-	Push(w *Worker, at *steady.State, t float64, dd, kd []float64)
+	// Push and Pull are of the rates at a steady state, by params and discretes. Push moves that state by yd, and Pull
+	// takes it to stand still.
+	Push(w *Worker, at *steady.State, t float64, yd, dd, kd []float64)
 	Pull(w *Worker, at *steady.State, t float64, kb, db []float64)
+	// Resting returns a steady state with what is read of its past.
+	Resting(at *steady.State) []float64
 }
 
 // mostSettled is how many steady states are kept: those of one run, and of one that is compared with it.

@@ -34,7 +34,7 @@ func (p *Problem) timed() bool {
 
 // strays returns those of a state that is at rest at t.
 func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady.Linear, t float64) *strays {
-	if p.Past != nil || !p.timed() {
+	if !p.timed() {
 		return nil
 	}
 	if s := p.settling.about(state); s != nil {
@@ -47,7 +47,7 @@ func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady
 	w, z, width := p.Worker(k), p.Size(), p.Plan.Width
 	s := &strays{params: make([]bool, width), states: make([]bool, z.N), discretes: make([]bool, z.D)}
 	w.Enter(state.D, state.M)
-	sizes, values := w.terms(t, state.Y), p.ActiveValues()
+	sizes, values := w.terms(t, restingAt(w, state)), p.ActiveValues()
 	pd, yd, dd := make([]float64, width), make([]float64, z.N), make([]float64, z.D)
 	before := yd // states before the search matter only by what is conserved
 	if len(p.settling.plan.Laws) == 0 {
@@ -66,7 +66,7 @@ func (p *Problem) strays(at compiled.Moment, state *steady.State, linear *steady
 			v.moves[i] = unit(v.value(i))
 			w.SetTangent(pd)
 			w.EnterPush(dd)
-			v.found[i] = w.strayed(at, state, linear, t, yd, sizes)
+			v.found[i] = w.strayed(at, state, linear, t, yd, dd, sizes)
 			v.moves[i] = 0
 		}
 	}
@@ -129,17 +129,31 @@ func (p *Problem) Strays() (rest, periodic []string) {
 	return slices.Compact(rest), periodic
 }
 
+// restingAt returns a state at rest, with what is read of its past.
+func restingAt(w *Worker, state *steady.State) []float64 {
+	if p := w.problem.Past; p != nil {
+		return p.Resting(state)
+	}
+	return state.Y
+}
+
 // terms returns the sizes of the terms of rates.
 func (w *Worker) terms(t float64, y []float64) []float64 {
-	n, j := w.Size().N, w.problem.Places()
-	sizes, entries := make([]float64, n+w.Size().Q), make([]float64, len(j.Rows))
+	z, j := w.Size(), w.problem.Places()
+	sizes, entries := make([]float64, z.N+z.Q), make([]float64, len(j.Rows))
 	w.Eval(t, y, sizes)
 	for i, x := range sizes {
 		sizes[i] = math.Abs(x)
 	}
 	w.EvalJacobian(t, y, entries)
 	for e, x := range entries {
-		if row, col := int(j.Rows[e]), int(j.Cols[e]); col < n {
+		row, col := int(j.Rows[e]), int(j.Cols[e])
+		if col > z.N { // what is read of the past is behind the time
+			col--
+		} else if col == z.N {
+			continue
+		}
+		if row < len(sizes) && col < len(y) {
 			sizes[row] += math.Abs(float64(x * y[col]))
 		}
 	}
@@ -154,16 +168,21 @@ func unit(x float64) float64 {
 	return math.Abs(x)
 }
 
-// strayed reports whether rates change with time where what the worker's tangents move, and the states before the
-// search by yd, moves a state at rest with it.
+// strayed reports whether rates change with time where what the worker's tangents move, those of discretes by dd, and
+// the states before the search by yd, moves a state at rest with it. Time goes where the search stands for: back from
+// the start of the run, or on from its end.
 func (w *Worker) strayed(at compiled.Moment, state *steady.State, linear *steady.Linear, t float64,
-	yd, sizes []float64,
+	yd, dd, sizes []float64,
 ) bool {
 	const least, rounding = 0x1p-44, 1e-9
 	z, o := w.Size(), w.problem.restOptions(at)
 	slopes := func(t float64, yd []float64) []float64 {
 		out := make([]float64, z.N+z.Q)
-		w.Push(t, state.Y, []float64{0}, yd, out)
+		if p := w.problem.Past; p != nil {
+			p.Push(w, state, t, yd, dd, out)
+		} else {
+			w.Push(t, state.Y, []float64{0}, yd, out)
+		}
 		return out
 	}
 	moved := slopes(t, make([]float64, z.N))[:z.N]

@@ -12,18 +12,18 @@ import (
 
 // smallVectors is the memory that stays bound; nil for a vector that is bound anew for each call.
 type smallVectors struct {
-	y, k       []float64 // [N], [N+Q]
-	kb, yb, tb []float64 // [(N+Q)·L], [N·L], [L]
+	y, k       []float64 // [N], with what is read of the past, [N+Q]
+	kb, yb, tb []float64 // [(N+Q)·L], those of y, [L]
 }
 
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
-	n, q, l := size.N, size.Q, w.Width
-	if n+q <= compiled.SmallEval && w.Kit.Layout.NLags == 0 {
-		s.y, s.k = make([]float64, n), make([]float64, n+q)
+	n, rates, l := size.N+w.Kit.Layout.NLags, size.N+size.Q, w.Width
+	if max(n, rates) <= compiled.SmallEval {
+		s.y, s.k = make([]float64, n), make([]float64, rates)
 	}
-	if (n+q)*l <= compiled.SmallPull && s.y != nil && w.Shared == nil && w.Book != nil && w.Book.Record == 0 {
-		s.kb, s.yb, s.tb = make([]float64, (n+q)*l), make([]float64, n*l), make([]float64, l)
+	if max(n, rates)*l <= compiled.SmallPull && s.y != nil && w.Shared == nil && w.Book != nil && w.Book.Record == 0 {
+		s.kb, s.yb, s.tb = make([]float64, rates*l), make([]float64, n*l), make([]float64, l)
 	}
 	return s
 }

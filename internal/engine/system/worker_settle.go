@@ -112,7 +112,7 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 	clear(r.moves)
 	clear(r.time)
 	if p := w.problem.Past; p != nil {
-		p.Push(w, r.of, t, dd, r.rates)
+		p.Push(w, r.of, t, r.moves, dd, r.rates)
 	} else {
 		w.Push(t, r.of.Y, r.time, r.moves, r.rates)
 	}

@@ -22,11 +22,6 @@ import (
 // the start of the run it measures single evaluations of the right-hand side and of its transpose (for
 // all lanes together), and a single step and its transpose.
 func Bench(ctx context.Context, m *run.Model, runs int, setup run.Setup) (*result.Bench, error) {
-	if r, err := m.Begin(setup); err != nil {
-		return nil, err
-	} else if err := r.PresentOnly("bench"); err != nil {
-		return nil, err
-	}
 	var forward, adjoint, gradient []float64
 	b := &result.Bench{Runs: max(runs, 1)}
 	setup = setup.With((*settings.Settings).Unchecked) // a gradient alone is measured
@@ -86,7 +81,8 @@ func checksum(s *result.Sensitivities) float64 {
 	return math.Sqrt(sum)
 }
 
-// benchPrograms measures the right-hand side, a step, and their transposes alone.
+// benchPrograms measures the right-hand side, a step, and their transposes alone. Steps that read the past need the
+// record of a run, and are not measured.
 func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 	r, err := m.Begin(setup)
 	if err != nil {
@@ -100,17 +96,17 @@ func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 	}
 	w := r.Problem().Worker(one)
 	times, y := w.AtStart()
-	t, size := times[solvers.InstantStart], w.Size()
+	t, size, late := times[solvers.InstantStart], w.Size(), one.Layout.NLags
+	behind := make([]float64, late) // what is read of the past, of the sizes of states
+	for i := range behind {
+		behind[i] = y[i%size.N]
+	}
 	rates, _ := one.Stats()
 	k := make([]float64, size.N+size.Q)
+	y = append(y, behind...)
 	b.RHS = counted(measure(func() { w.Eval(t, y, k) }), rates)
-	method := solvers.Members(r.Method(0))[0]
-	s := smallStep(w, method, times, y)
-	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
-	if p, _ := w.StepStats(); p != nil {
-		b.Step = counted(b.Step, p)
-	} else {
-		b.Step.GFlops = b.RHS.GFlops * b.RHS.Nanoseconds * float64(method.Info().Evals) / b.Step.Nanoseconds
+	if late == 0 {
+		benchStep(r, b, w, times, y)
 	}
 
 	lanes := b.Settings.Lanes
@@ -128,18 +124,41 @@ func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 	}
 	w = r.Problem().Worker(all)
 	times, y = w.AtStart()
-	s = smallStep(w, method, times, y)
-	method.Step(w, s, true)
+	y = append(y, behind...)
 	w.Begin(make([][]float64, lanes)) // products are noted, and dropped when there are many
-	kb, yb, tb := make([]float64, len(k)*lanes), make([]float64, size.N*lanes), make([]float64, lanes)
+	kb, yb, tb := make([]float64, len(k)*lanes), make([]float64, len(y)*lanes), make([]float64, lanes)
 	for i := range kb {
 		kb[i] = 1 / float64(i+1)
 	}
 	b.VJP = counted(measure(func() { w.Pull(t, y, kb, yb, tb) }), transpose)
-	method = solvers.Members(r.Method(lanes))[0]
+	if late == 0 {
+		benchStepBack(r, b, w, times, y, kb)
+	}
+	return nil
+}
+
+// benchStep measures a step from the state y at the start of a run.
+func benchStep(r *run.Run, b *result.Bench, w *system.Worker, times, y []float64) {
+	method := solvers.Members(r.Method(0))[0]
+	s := smallStep(w, method, times, y)
+	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
+	if p, _ := w.StepStats(); p != nil {
+		b.Step = counted(b.Step, p)
+	} else {
+		b.Step.GFlops = b.RHS.GFlops * b.RHS.Nanoseconds * float64(method.Info().Evals) / b.Step.Nanoseconds
+	}
+}
+
+// benchStepBack measures the transpose of that step, with cotangents kb of rates.
+func benchStepBack(r *run.Run, b *result.Bench, w *system.Worker, times, y, kb []float64) {
+	lanes := w.Lanes()
+	method := solvers.Members(r.Method(lanes))[0]
+	s := smallStep(w, method, times, y)
+	method.Step(w, s, true)
+	n := len(y) * lanes
 	c := &solvers.StepCotangent{
-		T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes),
-		H: make([]float64, lanes), Y0: yb,
+		T1: make([]float64, lanes), Y1: kb[:n], DQ: kb[n:], T0: make([]float64, lanes),
+		H: make([]float64, lanes), Y0: make([]float64, n),
 	}
 	b.StepVJP = measure(func() { method.Pull(w, s, c) })
 	if _, p := w.StepStats(); p != nil {
@@ -147,7 +166,6 @@ func benchPrograms(m *run.Model, b *result.Bench, setup run.Setup) error {
 	} else {
 		b.StepVJP.GFlops = b.VJP.GFlops * b.VJP.Nanoseconds * float64(method.Info().Stages) / b.StepVJP.Nanoseconds
 	}
-	return nil
 }
 
 // smallStep returns a step from the state y at the start of a run of w. It is a millionth of the run

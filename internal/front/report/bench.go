@@ -82,14 +82,22 @@ func benchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 			return n(p)
 		}
 	}
+	measured := func(n func(p odes.BenchProgram) string) func(p odes.BenchProgram) string {
+		return func(p odes.BenchProgram) string {
+			if p.Nanoseconds == 0 {
+				return "–"
+			}
+			return n(p)
+		}
+	}
 	p.columns([]column{
 		{left: true, cells: []string{"right-hand side", "its transpose", "step", "its transpose"}},
-		{head: "ns", cells: cells(func(p odes.BenchProgram) string { return significant(p.Nanoseconds, 4) })},
+		{head: "ns", cells: cells(measured(func(p odes.BenchProgram) string { return significant(p.Nanoseconds, 4) }))},
 		{head: "instructions", cells: cells(counted(instructions))},
 		{head: "ns each", cells: cells(counted(perInstruction))},
 		{head: "bytes", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Bytes) }))},
 		{head: "native code", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Native) }))},
-		{head: "gflops", cells: cells(func(p odes.BenchProgram) string { return significant(p.GFlops, 3) })},
+		{head: "gflops", cells: cells(measured(func(p odes.BenchProgram) string { return significant(p.GFlops, 3) }))},
 	})
 	p.line("")
 	ms := func(s float64) string { return significant(1e3*s, 4) }
@@ -107,6 +115,9 @@ func benchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 	}
 	steps := percent(b.Step, b.Steps, b.Forward, 1)
 	transposed := percent(b.StepVJP, b.TransposedSteps, b.Adjoint, threads)
+	if b.Step.Nanoseconds == 0 {
+		steps, transposed = "–", "–"
+	}
 	p.columns([]column{
 		{left: true, cells: []string{"forward", "adjoint", "gradient"}},
 		{head: "median ms", cells: []string{ms(b.Forward.Median), ms(b.Adjoint.Median), ms(b.Gradient.Median)}},
@@ -118,7 +129,12 @@ func benchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 	if b.Step.Instructions > 0 {
 		within = "A whole step is one program, right-hand sides included."
 	}
-	p.prose("\n%s What is not in steps is error control, recording, events and what is observed.", within)
+	if b.Step.Nanoseconds > 0 {
+		p.prose("\n%s What is not in steps is error control, recording, events and what is observed.", within)
+	} else {
+		p.prose("\nThe model reads its past, and its steps are not measured alone. What is not in right-hand sides " +
+			"is steps, the reading of the past, error control, recording, events and what is observed.")
+	}
 	if b.RecomputedSteps > 0 {
 		p.prose("\nThe run was kept in part (checkpoint = %s): %s bytes, and %s computed twice.",
 			b.Settings.Checkpoint, count(int(b.PeakTrajectoryBytes)), plural(b.RecomputedSteps, "step"))
