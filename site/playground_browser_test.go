@@ -386,8 +386,8 @@ func (b *browser) judge(script, what string) {
 	for _, wide := range []int64{1400, 360} {
 		do(b, chromedp.EmulateViewport(wide, 800))
 		// The page hears of its new size within the next frame, and axe must look after that.
-		list := do(b, chromedp.Evaluate[[]string](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))
-			.then(() => axe.run(document, { resultTypes: ["violations"] })).then(r =>
+		list := do(b, chromedp.Evaluate[[]string](`new Promise(next => requestAnimationFrame(() =>
+			requestAnimationFrame(next))).then(() => axe.run(document, { resultTypes: ["violations"] })).then(r =>
 			r.violations.filter(v => v.impact != "minor")
 			.flatMap(v => v.nodes.map(n => v.impact + " " + v.id + ": " + n.html.slice(0, 120))))`,
 			chromedp.EvalAwaitPromise))
