@@ -1,11 +1,14 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/typecheck/terms"
 )
 
@@ -17,6 +20,111 @@ import (
 type coursesOfPass struct {
 	columns map[model.Expr]*entity // by value: the table whose column it is, or follows from, row by row
 	courses map[*entity][]bool     // by table: the rows that this run reads
+	leaps   []*leap
+}
+
+// leap is what interp reads of a table in which several rows have one time. Measurements in these rows read the value
+// of their own row, whatever the run has there.
+type leap struct {
+	from   *dataTable
+	value  []model.Expr // that of interp, and what has it with another unit
+	own    []float64    // by row: the value, where the run has another one at that time
+	other  []bool
+	column string
+}
+
+// leapOf notes that v, of a kind of interp, has several values at some times of g: at these, the run has that of the
+// first row or that of the last.
+func leapOf(c *checker, v model.Expr, g *entity, t, y, q model.Expr, kind string) {
+	now, is := q.(*model.Ref)
+	k, fixed := t.(*model.Const)
+	own, known := y.(*model.Const)
+	if !is || now.Sym.Kind != model.TimeSymbol || !fixed || !known || len(own.Data) == 1 ||
+		!slices.Equal(k.Data, g.table.Data[slices.Index(g.table.Columns, "time")]) {
+		return
+	}
+	l := &leap{
+		from: g.table, value: []model.Expr{v}, own: own.Data, other: make([]bool, len(own.Data)),
+		column: fmt.Sprintf("leap %d", len(c.leaps)+1),
+	}
+	var at []int // the rows of one time
+	some := false
+	tell := func() {
+		for _, i := range at {
+			run := at[len(at)-1]
+			if kind == "next" {
+				run = at[0]
+			}
+			l.other[i] = own.Data[i] != own.Data[run]
+			some = some || l.other[i]
+		}
+	}
+	for i, in := range rowsRead(c, g) {
+		if !in || math.IsNaN(own.Data[i]) {
+			continue
+		}
+		if len(at) > 0 && k.Data[at[0]] != k.Data[i] {
+			tell()
+			at = at[:0]
+		}
+		at = append(at, i)
+	}
+	if tell(); some {
+		c.leaps = append(c.leaps, l)
+	}
+}
+
+// sameLeap notes that v has the value of another one.
+func sameLeap(c *checker, v, other model.Expr) {
+	for _, l := range c.leaps {
+		if slices.Contains(l.value, other) {
+			l.value = append(l.value, v)
+		}
+	}
+}
+
+// markLeaps adds to some rows of a table the values that they read in the place of those of the run: for each leap a
+// column that says which rows do, and one of the values.
+func markLeaps(c *checker, from *dataTable, rows *model.Table) *model.Table {
+	for _, l := range c.leaps {
+		if l.from != from {
+			continue
+		}
+		other, own := make([]float64, len(rows.Data[0])), make([]float64, len(rows.Data[0]))
+		for i := range own {
+			if r := rows.Row(i) - 1; l.other[r] {
+				other[i], own[i] = 1, l.own[r]
+			}
+		}
+		if slices.Contains(other, 1) {
+			out := *rows
+			out.Columns = append(slices.Clone(rows.Columns), l.column, l.column+" value")
+			out.Data = append(slices.Clone(rows.Data), other, own)
+			rows = &out
+		}
+	}
+	return rows
+}
+
+// readLeaps returns v as the rows of a table read it.
+func readLeaps(c *checker, rows *rowsOf, v model.Expr) model.Expr {
+	for _, l := range c.leaps {
+		k := slices.Index(rows.rows.Columns, l.column)
+		if l.from != rows.from || k < len(l.from.Columns) || isBad(v) {
+			continue
+		}
+		with := map[model.Expr]model.Expr{}
+		for _, e := range l.value {
+			s := e.Span()
+			cell := func(k int, t types.Type) model.Expr {
+				return model.Seal(&model.Row{Base: model.NewBase(t, s), Table: rows.rows, Column: k})
+			}
+			cond := terms.Less(writer{c}, s, number(0.5, units.One, s), cell(k, types.Type{Kind: types.Real, Unit: units.One}))
+			with[e] = model.Seal(&model.If{Base: model.NewBase(e.Type(), s), Cond: cond, Then: cell(k+1, e.Type()), Else: e})
+		}
+		v = model.ReplaceNodes(v, with)
+	}
+	return v
 }
 
 // ofTable notes that v has an element for each row of the table that one of the others has an element for each row of.

@@ -431,6 +431,7 @@ func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 		t.Unit = u
 		w := retype(v, t)
 		ofTable(c, w, v)
+		sameLeap(c, w, v)
 		if m := c.sparse[v]; m != nil {
 			return c.markSparse(w, m)
 		}

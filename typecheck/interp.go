@@ -61,7 +61,9 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	}
 	ts := t.Type().Shape
 	least := 2
+	whole, every := model.Expr(nil), model.Expr(nil)
 	if from != nil && len(ts) == 1 && ts[0] == from.table.rows() && ts.Equal(y.Type().Shape) {
+		whole, every = t, y
 		if t, y, ok = courseOf(c, &positional, from, t, y); !ok {
 			return bad(e.Span)
 		}
@@ -81,7 +83,11 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		v := b.Value(q, kind)
 		u := y.Type()
 		u.Kind, u.Shape = types.Real, nil
-		return retype(v, u)
+		v = retype(v, u)
+		if whole != nil {
+			leapOf(c, v, from, whole, every, q, kind)
+		}
+		return v
 	})
 }
 

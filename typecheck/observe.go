@@ -95,7 +95,7 @@ func (c *checker) observation(it *ast.Observe) {
 	if !ok {
 		return
 	}
-	table := regimen.Mark(c.early, from.Table, present(from.Table, k, chosen))
+	table := markLeaps(c, from, regimen.Mark(c.early, from.Table, present(from.Table, k, chosen)))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {

@@ -103,6 +103,48 @@ func TestCourseJumps(t *testing.T) {
 	}
 }
 
+// TestCourseRows has measurements read what their own rows say, where several rows have one time: a trough before a
+// dose, and what is measured after it.
+func TestCourseRows(t *testing.T) {
+	const text = `
+time t from 0 to 4
+param b = 2
+state x = 0
+x' = 0
+let w : [kg] = occ
+let occ = %
+data D {
+  ID   = [1, 1, 1, 1, 1]
+  time = [0, 2, 2, 2, 3]
+  OCC  = [1, 1, 2, 2, 3] [kg]
+  AMT  = [0, 0, 100, 0, 0]
+  y    = [nan, 10, nan, 10, nan]
+}
+doses D { x }
+observe y = x + b*w/1 [kg] ~ normal(1) from D.y
+experiment s from D by D.ID
+objective L = nll() - 2*0.9189385332046728
+`
+	for _, kind := range []string{"linear", "monotone", "spline", "previous", "next"} {
+		m, err := odes.Parse("m.ode", strings.Replace(text, "%", "interp(D.time, D.OCC, t, kind = "+kind+")", 1),
+			odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"b"}, Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after := 2*1-10.0, 100+2*2-10.0
+		if got, want := s.Values[0].Value, 0.5*(before*before+after*after); !modeltest.Near(got, want, 1e-12) {
+			t.Errorf("%s: %v, not %v", kind, got, want)
+		}
+		if got, want := s.Gradient[0], before+2*after; !modeltest.Near(got, want, 1e-12) {
+			t.Errorf("%s: derivative %v, not %v", kind, got, want)
+		}
+	}
+}
+
 // TestCourseMessages has what is wrong with the rows of a course.
 func TestCourseMessages(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
