@@ -190,7 +190,7 @@ func (c *checker) resolveConst(e *entity) {
 		t.Kind = types.Int
 	}
 	e.value = model.Seal(&model.Const{Base: model.NewBase(t, v.Name.Span), Data: slices.Clone(d)})
-	ofTable(c, e.value, written)
+	c.course.Follows(e.value, written)
 	if matrix != nil {
 		c.markSparse(e.value, matrix)
 	}
@@ -430,8 +430,7 @@ func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 		t := v.Type()
 		t.Unit = u
 		w := retype(v, t)
-		ofTable(c, w, v)
-		sameLeap(c, w, v)
+		c.course.Follows(w, v)
 		if m := c.sparse[v]; m != nil {
 			return c.markSparse(w, m)
 		}

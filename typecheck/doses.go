@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/course"
 	"odes.dev/odes/typecheck/regimen"
 )
 
@@ -25,7 +26,9 @@ type dosesOfPass struct {
 	doses []*ast.Doses
 	dosed []*doseTable     // the tables whose rows are records
 	early []*regimen.Early // what measurements before a record of their time read
-	coursesOfPass
+
+	course  course.Pass
+	courses map[*entity][]bool // by table: the rows that interp reads
 }
 
 // doseTable is a table whose rows are records.
@@ -90,28 +93,11 @@ func readDoses(c *checker) {
 
 // givenToNone reports doses that no experiment has, since none is made from their table or uses it.
 func givenToNone(c *checker, t *doseTable) {
-	name := t.from.Name
-	if c.variant != nil || len(c.experiments) == 0 || c.lost["experiment"] || c.uses(name) {
-		return
+	if use := regimen.Unused(c.experiments, t.from.Name, t.from.columns()); use != "" && c.variant == nil &&
+		!c.lost["experiment"] {
+		c.errorf(CodeData, t.item.Table.Span, "no experiment uses table %q, so its doses would not be given; write "+
+			"`%s` in the experiments that have them", t.from.Name, use).Relate(t.from.Span, "declared here")
 	}
-	use := "use " + name
-	for _, it := range c.experiments {
-		if it.From == nil {
-			continue
-		}
-		if it.From.Name == name {
-			return
-		}
-		if _, by := memberOf(it.By); use == "use "+name {
-			column := by.Name
-			if !t.from.has(column) {
-				column = t.from.anyColumn()
-			}
-			use += fmt.Sprintf(" where %s == %s.%s", column, it.From.Name, by.Name)
-		}
-	}
-	c.errorf(CodeData, t.item.Table.Span, "no experiment uses table %q, so its doses would not be given; write `%s` in "+
-		"the experiments that have them", name, use).Relate(t.from.Span, "declared here")
 }
 
 // doseColumns finds the columns of records: those of these names, or those that the item names.

@@ -52,7 +52,10 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	if !ok || anyBad(args...) {
 		return bad(e.Span)
 	}
-	from := tableWhose(c, args[0])
+	var from *entity
+	if table := c.course.Table(args[0]); table != nil {
+		from = c.globals[table.Name]
+	}
 	t, y, q := terms.Tabulated(args[0]), terms.Tabulated(args[1]), args[2]
 	for _, a := range args {
 		if !c.numeric(a, "interp", a.Span()) {
@@ -85,7 +88,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		u.Kind, u.Shape = types.Real, nil
 		v = retype(v, u)
 		if whole != nil {
-			leapOf(c, v, from, whole, every, q, kind)
+			c.course.Leap(v, from.table.Table, rowsRead(c, from), whole, every, q, kind)
 		}
 		return v
 	})

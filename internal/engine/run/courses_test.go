@@ -47,7 +47,10 @@ func TestCourses(t *testing.T) {
 		{"from", "x' = b*interp(D.time, D.TV, t)\n" + by, "s_1", 65},
 		{"the first", "x' = b*interp(D.time, D.TV, t)\n" + by, "", 65},
 		{"expressions", "x' = b*interp(D.time + 0, 2*D.TV, t, kind = previous)\n" + by, "s_2", 60},
-		{"names", "const clock = D.time\nlet tv = D.TV/2\nx' = b*interp(clock, tv, t, kind = previous)\n" + by, "s_2", 15},
+		{
+			"names", "const clock = D.time\nlet tv = D.TV/2\nx' = b*interp(clock, tv, t, kind = previous)\n" + by,
+			"s_2", 15,
+		},
 		{
 			"function", "fn f(a, v, q) = interp(a, v, q, kind = previous)\nx' = b*f(D.time, D.TV, t)\n" + by, "s_2", 30,
 		},
@@ -58,7 +61,9 @@ func TestCourses(t *testing.T) {
 				"experiment s from D by D.ID { use E where who == D.ID }\n", "s_1", 65,
 		},
 		{
-			"one row", "x' = b*interp(E.time, E.v, t)\nexperiment s from D by D.ID { use E where who == D.ID }\n", "s_2", 28,
+			"one row", "x' = b*interp(E.time, E.v, t)\n" +
+				"experiment s from D by D.ID { use E where who == D.ID }\n",
+			"s_2", 28,
 		},
 		{"common", "x' = b*interp(U.time, U.v, t, kind = next)\n" + by, "s_2", 26},
 		{"jumps", "x' = b*interp(D.time, D.TV, t)\n" + by, "s_3", 1 + 3.5 + 16},
