@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/tape"
 )
@@ -143,4 +144,34 @@ func ParseUnit(text string) *ast.Unit {
 		return nil
 	}
 	return n.Unit
+}
+
+// NumberUnit returns the unit of a number of a distribution of a param with unit u.
+func (f *Func) NumberUnit(key string, u units.Unit) units.Unit {
+	switch key {
+	case "lo", "hi":
+		return u
+	case "lambda":
+		return units.One.Div(u)
+	case f.Centre, f.Scale:
+		if !f.Log {
+			return u
+		}
+	case "mu", "s", "sd", "scale":
+		if f.Centre == "" {
+			return u
+		}
+	}
+	return units.One
+}
+
+// Observable lists the distributions of observations.
+func Observable() []string {
+	var names []string
+	for _, f := range Funcs() {
+		if f.Class == Noise && f.Centre != "" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }

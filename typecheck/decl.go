@@ -158,6 +158,7 @@ func (c *checker) resolveConst(e *entity) {
 	} else if !c.fill("const "+e.name, value, shape, v.Name.Span) {
 		return
 	}
+	written := value
 	value = c.stated(v.Unit, value, v.Value)
 	d, ok := []float64{0}, true
 	if !c.largeSparse(value) {
@@ -189,6 +190,7 @@ func (c *checker) resolveConst(e *entity) {
 		t.Kind = types.Int
 	}
 	e.value = model.Seal(&model.Const{Base: model.NewBase(t, v.Name.Span), Data: slices.Clone(d)})
+	c.course.Follows(e.value, written)
 	if matrix != nil {
 		c.markSparse(e.value, matrix)
 	}
@@ -427,10 +429,12 @@ func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 		}
 		t := v.Type()
 		t.Unit = u
+		w := retype(v, t)
+		c.course.Follows(w, v)
 		if m := c.sparse[v]; m != nil {
-			return c.markSparse(retype(v, t), m)
+			return c.markSparse(w, m)
 		}
-		return retype(v, t)
+		return w
 	}
 	return v
 }

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/course"
 	"odes.dev/odes/typecheck/regimen"
 )
 
@@ -25,6 +26,9 @@ type dosesOfPass struct {
 	doses []*ast.Doses
 	dosed []*doseTable     // the tables whose rows are records
 	early []*regimen.Early // what measurements before a record of their time read
+
+	course  course.Pass
+	courses map[*entity][]bool // by table: the rows that interp reads
 }
 
 // doseTable is a table whose rows are records.
@@ -82,7 +86,17 @@ func readDoses(c *checker) {
 		}}
 		if doseColumns(c, t) && doseLines(c, t) {
 			c.dosed = append(c.dosed, t)
+			givenToNone(c, t)
 		}
+	}
+}
+
+// givenToNone reports doses that no experiment has, since none is made from their table or uses it.
+func givenToNone(c *checker, t *doseTable) {
+	if use := regimen.Unused(c.experiments, t.from.Name, t.from.columns()); use != "" && c.variant == nil &&
+		!c.lost["experiment"] {
+		c.errorf(CodeData, t.item.Table.Span, "no experiment uses table %q, so its doses would not be given; write "+
+			"`%s` in the experiments that have them", t.from.Name, use).Relate(t.from.Span, "declared here")
 	}
 }
 

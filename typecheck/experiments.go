@@ -202,16 +202,28 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 				Relate(o.table.Span, "declared here")
 			continue
 		}
-		left := 0
-		for _, r := range ofFile(c, name, chosen) {
-			if !r {
-				left++
-			}
+		if complete {
+			rowsLeft(c, o.table, chosen)
 		}
-		if left > 0 && complete {
-			c.list.Notef(CodeData, o.table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), name,
-				map[bool]string{true: "is", false: "are"}[left == 1])
+	}
+	for _, t := range c.dosed {
+		if complete && chosen[t.from.Name] != nil {
+			rowsLeft(c, t.from.Table, chosen)
 		}
+	}
+}
+
+// rowsLeft notes that rows of a table are in no experiment.
+func rowsLeft(c *checker, table *model.Table, chosen map[string][]bool) {
+	left := 0
+	for _, r := range ofFile(c, table.Name, chosen) {
+		if !r {
+			left++
+		}
+	}
+	if left > 0 {
+		c.list.Notef(CodeData, table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), table.Name,
+			map[bool]string{true: "is", false: "are"}[left == 1])
 	}
 }
 
@@ -550,6 +562,14 @@ func (c *checker) chooseRows() {
 
 // where evaluates a condition on the columns of a table for every row.
 func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
+	if c.variant != nil {
+		return whereIn(c, c.variant.group, t, e)
+	}
+	return whereIn(c, nil, t, e)
+}
+
+// whereIn is where in an experiment that is made from a group of rows; nil for none.
+func whereIn(c *checker, of *group, t *dataTable, e ast.Expr) ([]bool, bool) {
 	n := t.rows()
 	rows := make([]bool, n)
 	if e == nil {
@@ -558,10 +578,7 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 		}
 		return rows, true
 	}
-	x := context{place: placeWhere, table: t}
-	if c.variant != nil {
-		x.group = c.variant.group
-	}
+	x := context{place: placeWhere, table: t, group: of}
 	for k, name := range t.Columns {
 		d, u := t.written(k)
 		x = x.with(name, model.Seal(&model.Const{

@@ -100,6 +100,7 @@ func readEarly(c *checker, rows *rowsOf, v model.Expr) model.Expr {
 	if rows.fixed > 0 {
 		return v
 	}
+	v = c.course.OfRows(writer{c}, rows.from.Table, rows.rows, v)
 	for _, o := range c.occasions {
 		v = o.OfRows(writer{c}, rows.from.Table, rows.rows, v)
 	}

@@ -325,34 +325,7 @@ func (c *checker) member(x context, e *ast.Member) model.Expr {
 			if g.table == nil {
 				return bad(e.Span)
 			}
-			if x.group.of(g) && x.table != g.table && (x.dose == nil || x.dose.from != g.table) {
-				return c.covariate(x, g.table, e.Name)
-			}
-			if k := g.table.text(e.Name.Name); k >= 0 && x.place == placeWhere {
-				return c.text(g.table.texts[k].cells, types.Shape{g.table.rows()}, e.Span)
-			}
-			k := c.column(g.table, e.Name)
-			if k < 0 {
-				return bad(e.Span)
-			}
-			if x.rows != nil && x.rows.from == g.table {
-				return x.rows.row(k, e.Span)
-			}
-			if x.dose != nil && x.dose.from == g.table {
-				return c.inRow(x, k, e.Name.Span)
-			}
-			d, u := g.table.Data[k], g.table.units[k]
-			if x.place == placeWhere {
-				d, u = g.table.written(k)
-			}
-			if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere {
-				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
-					g.name, e.Name.Name).Relate(g.span, "declared here")
-			}
-			return model.Seal(&model.Const{Base: model.NewBase(types.Type{
-				Kind: types.Real, Shape: types.Shape{len(d)},
-				Unit: u,
-			}, e.Span), Data: d})
+			return inTable(c, x, e, g)
 		}
 	}
 	d := c.errorf(CodeKind, e.Span, "a dot selects the column of a data table, as in D.time")
@@ -361,4 +334,43 @@ func (c *checker) member(x context, e *ast.Member) model.Expr {
 		d.Fix(e.Span, "transpose("+name.Name+")", "write transpose")
 	}
 	return bad(e.Span)
+}
+
+// inTable elaborates a column of a table: whole, or what it has in the rows of an experiment or in a row.
+func inTable(c *checker, x context, e *ast.Member, g *entity) model.Expr {
+	if x.course {
+		x.group, x.rows, x.dose = nil, nil, nil
+	}
+	if x.group.of(g) && x.table != g.table && (x.dose == nil || x.dose.from != g.table) {
+		return c.covariate(x, g.table, e.Name)
+	}
+	if k := g.table.text(e.Name.Name); k >= 0 && x.place == placeWhere {
+		return c.text(g.table.texts[k].cells, types.Shape{g.table.rows()}, e.Span)
+	}
+	k := c.column(g.table, e.Name)
+	if k < 0 {
+		return bad(e.Span)
+	}
+	if x.rows != nil && x.rows.from == g.table {
+		return x.rows.row(k, e.Span)
+	}
+	if x.dose != nil && x.dose.from == g.table {
+		return c.inRow(x, k, e.Name.Span)
+	}
+	d, u := g.table.Data[k], g.table.units[k]
+	if x.place == placeWhere {
+		d, u = g.table.written(k)
+	}
+	if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere && !x.course {
+		c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
+			g.name, e.Name.Name).Relate(g.span, "declared here")
+	}
+	v := model.Seal(&model.Const{Base: model.NewBase(types.Type{
+		Kind: types.Real, Shape: types.Shape{len(d)},
+		Unit: u,
+	}, e.Span), Data: d})
+	if x.place != placeWhere {
+		c.course.Column(v, g.table.Table)
+	}
+	return v
 }

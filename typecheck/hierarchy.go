@@ -62,7 +62,7 @@ func (c *checker) priorNumbers(p *prior, fixed bool) (n *numbersOf, ok bool) {
 				return n, false
 			}
 		}
-		if to := priorUnit(row, key, p.sym.Type.Unit); to.Known() && !bare(node) {
+		if to := row.NumberUnit(key, p.sym.Type.Unit); to.Known() && !bare(node) {
 			if node = c.written(to, node, a.Value, s); !node.Type().Unit.Same(to) {
 				c.expectUnit("the "+key+" of the prior", node, to, p.sym.Span)
 				return n, false

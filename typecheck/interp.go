@@ -41,14 +41,20 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		}
 		kind = n.Name
 	}
-	args, ok := []model.Expr(nil), false
-	if t, y, course := courseOf(c, positional.Args); course && len(positional.Args) == 3 && len(positional.For) == 0 {
-		args, ok = []model.Expr{t, y, c.expr(x, positional.Args[2].Value)}, true
+	args, ok := []model.Expr(nil), true
+	if list := positional.Args; len(list) == 3 && len(positional.For) == 0 {
+		columns := x
+		columns.course, columns.sparse = x.place != placeWhere, false
+		args = []model.Expr{c.expr(columns, list[0].Value), c.expr(columns, list[1].Value), c.expr(x, list[2].Value)}
 	} else {
 		args, ok = c.arguments(x, &positional, row)
 	}
 	if !ok || anyBad(args...) {
 		return bad(e.Span)
+	}
+	var from *entity
+	if table := c.course.Table(args[0]); table != nil {
+		from = c.globals[table.Name]
 	}
 	t, y, q := terms.Tabulated(args[0]), terms.Tabulated(args[1]), args[2]
 	for _, a := range args {
@@ -57,29 +63,34 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		}
 	}
 	ts := t.Type().Shape
-	if len(ts) != 1 || ts[0] < 2 || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
+	least := 2
+	whole, every := model.Expr(nil), model.Expr(nil)
+	if from != nil && len(ts) == 1 && ts[0] == from.table.rows() && ts.Equal(y.Type().Shape) {
+		whole, every = t, y
+		if t, y, ok = courseOf(c, &positional, from, t, y); !ok {
+			return bad(e.Span)
+		}
+		ts, least = t.Type().Shape, 1
+	}
+	if len(ts) != 1 || ts[0] < least || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
 		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got "+
 			"%s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
 		return bad(e.Span)
 	}
-	if !c.knots(t, kind) {
+	if _, fixed := t.(*model.Const); (least > 1 || !fixed && ts[0] > 1) && !c.knots(t, kind) {
 		return bad(e.Span)
 	}
 	c.sameUnit("interp", e.Span, t, q)
 	return c.quietly(func() model.Expr {
 		b := &terms.Table{C: writer{c}, At: e.Span, Knots: t, Values: y, N: ts[0]}
-		var v model.Expr
-		switch kind {
-		case "previous":
-			v = b.Held(q, b.Part(t, 2, b.N-1), "")
-		case "next":
-			v = b.Next(q)
-		default:
-			v = b.Through(q, kind)
-		}
+		v := b.Value(q, kind)
 		u := y.Type()
 		u.Kind, u.Shape = types.Real, nil
-		return retype(v, u)
+		v = retype(v, u)
+		if whole != nil {
+			c.course.Leap(v, from.table.Table, rowsRead(c, from), whole, every, q, kind)
+		}
+		return v
 	})
 }
 

@@ -423,7 +423,7 @@ func kindWord(k entityKind) string {
 // dependsOn reports a let that depends on something that may not stand in its place.
 func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses model.Uses) {
 	what := "something that changes"
-	if s := findSymbol(e.value, func(s *model.Symbol) bool { return symbolUse(s)&uses != 0 }); s != nil {
+	if s := model.FindSymbol(e.value, func(s *model.Symbol) bool { return model.UsesOf(s)&uses != 0 }); s != nil {
 		what = fmt.Sprintf("%s %q", symbolWord(s), s.Name)
 	}
 	if x.place == placeGoal {
@@ -436,14 +436,6 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses model.Uses)
 		x.place.knows).Relate(e.span, "declared here")
 }
 
-func symbolUse(s *model.Symbol) model.Uses {
-	return [...]model.Uses{
-		model.TimeSymbol: model.UsesTime, model.ParamSymbol: model.UsesParam, model.StateSymbol: model.UsesState,
-		model.DiscreteSymbol: model.UsesDiscrete,
-		model.AlgSymbol:      model.UsesState,
-	}[s.Kind]
-}
-
 func symbolWord(s *model.Symbol) string {
 	return [...]string{
 		model.TimeSymbol: "the time", model.ParamSymbol: "the param", model.StateSymbol: "the state",
@@ -451,24 +443,12 @@ func symbolWord(s *model.Symbol) string {
 	}[s.Kind]
 }
 
-// findSymbol returns a symbol that e reads and want accepts, or nil.
-func findSymbol(e model.Expr, want func(*model.Symbol) bool) *model.Symbol {
-	var found *model.Symbol
-	model.Walk(func(e model.Expr) bool {
-		if r, ok := e.(*model.Ref); ok && found == nil && want(r.Sym) {
-			found = r.Sym
-		}
-		return found == nil
-	}, e)
-	return found
-}
-
 // checkLimit demands that in at_event, what the event changes is read as pre(…) or post(…).
 func (c *checker) checkLimit(x context, id ast.Ident, value model.Expr) {
 	if x.body == nil || x.limit {
 		return
 	}
-	s := findSymbol(value, func(s *model.Symbol) bool {
+	s := model.FindSymbol(value, func(s *model.Symbol) bool {
 		return slices.ContainsFunc(x.body.Body, func(a *model.Assign) bool { return a.Target == s })
 	})
 	switch {

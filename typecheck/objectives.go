@@ -99,14 +99,15 @@ func suggestIndices(name string, indices []*model.Index) string {
 func (c *checker) influences(v model.Expr, reads int, what string, s source.Span) {
 	bounds := func(p *model.Symbol) bool {
 		same := func(q *model.Symbol) bool { return p == q }
-		return c.model.Time != nil && (findSymbol(c.model.From, same) != nil || findSymbol(c.model.To, same) != nil)
+		return c.model.Time != nil && (model.FindSymbol(c.model.From, same) != nil ||
+			model.FindSymbol(c.model.To, same) != nil)
 	}
 	free := len(c.priors) > 0 || slices.ContainsFunc(c.objectives, func(it ast.Item) bool {
 		_, is := it.(*ast.Constraint)
 		return is
 	})
 	drawn := func(b *ast.Settings) bool { return b.Block.Name == "sample" }
-	free = free || slices.ContainsFunc(c.settings, drawn) || findSymbol(v, bounds) != nil
+	free = free || slices.ContainsFunc(c.settings, drawn) || model.FindSymbol(v, bounds) != nil
 	if model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads && !free {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}

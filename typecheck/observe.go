@@ -95,7 +95,7 @@ func (c *checker) observation(it *ast.Observe) {
 	if !ok {
 		return
 	}
-	table := regimen.Mark(c.early, from.Table, present(from.Table, k, chosen))
+	table := c.course.Mark(from.Table, regimen.Mark(c.early, from.Table, from.Table.Present(k, chosen)))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {
@@ -134,7 +134,7 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
-	all, allLimits := table, limits(d.known(), table)
+	all, allLimits := table, table.Limits(d.known())
 	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
@@ -164,7 +164,7 @@ func (c *checker) observation(it *ast.Observe) {
 	byRow.Limits = allLimits
 	c.model.Observations = append(c.model.Observations, &model.Observation{
 		Name: it.Name.Name, Value: value,
-		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.known(), table), Doc: it.Doc, Span: it.Span,
+		As: it.Value.Pos(), Table: table, Column: k, Limits: table.Limits(d.known()), Doc: it.Doc, Span: it.Span,
 		Noise: d.row, Args: d.args, Censored: d.censored(), Rows: byRow,
 		Needs: d.row.Name + " needs " + d.row.Domain, From: from.declared(),
 	})
@@ -204,18 +204,6 @@ func observedRows(c *checker, it *ast.Observe, from *dataTable, chosen []bool) (
 			Relate(from.Span, "declared here")
 	}
 	return rows, ok
-}
-
-// limits returns the limits of quantification of the rows of a table, if they are numbers or a
-// column.
-func limits(below model.Expr, table *model.Table) []float64 {
-	switch e := below.(type) {
-	case *model.Row:
-		return table.Data[e.Column]
-	case *model.Const:
-		return slices.Repeat(e.Data[:1], len(table.Data[0]))
-	}
-	return nil
 }
 
 // observedColumn resolves `from D.y`. The column is -1 after an error.
@@ -296,15 +284,6 @@ func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, tabl
 	return true
 }
 
-// present returns the chosen rows of t (nil for all) whose column k is not missing.
-func present(t *model.Table, k int, chosen []bool) *model.Table {
-	keep := make([]bool, len(t.Data[k]))
-	for r, x := range t.Data[k] {
-		keep[r] = !math.IsNaN(x) && (chosen == nil || chosen[r])
-	}
-	return t.Keep(keep)
-}
-
 // distribution is a checked `normal(sd, below = limit)`, without its centre, which the observed
 // expression gives.
 type distribution struct {
@@ -323,7 +302,7 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 	}
 	if row.Centre == "" {
 		c.errorf(CodeArguments, e.Pos(), "%s is a prior; observations are %s", row.Name,
-			strings.Join(observable(), ", "))
+			strings.Join(stdlib.Observable(), ", "))
 		return nil
 	}
 	want := slices.DeleteFunc(slices.Clone(row.Args), func(a string) bool { return a == row.Centre })
@@ -385,17 +364,6 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 		}
 	}
 	return d
-}
-
-// observable lists the distributions of observations.
-func observable() []string {
-	var names []string
-	for _, f := range stdlib.Funcs() {
-		if f.Class == stdlib.Noise && f.Centre != "" {
-			names = append(names, f.Name)
-		}
-	}
-	return names
 }
 
 // logLikelihood is the negative logarithm of the density of y around value, or of the probability

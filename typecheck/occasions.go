@@ -91,7 +91,7 @@ func ofRecord(c *checker, from *dataTable, d *dose, v model.Expr) model.Expr {
 	for _, o := range c.occasions {
 		v = o.OfRecords(writer{c}, from.Table, d.Rows, v)
 	}
-	if s := findSymbol(v, func(s *model.Symbol) bool { return s.Kind == model.DiscreteSymbol }); s != nil {
+	if s := model.FindSymbol(v, func(s *model.Symbol) bool { return s.Kind == model.DiscreteSymbol }); s != nil {
 		c.errorf(CodePlace, v.Span(), "a dose cannot use %q, which changes along the run; it knows %s", s.Name,
 			placeDose.knows)
 		return bad(v.Span())

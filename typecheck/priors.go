@@ -102,25 +102,6 @@ func (c *checker) draw(kind string, k *ast.Setting) (d model.Draw, ok bool) {
 	return n.draw, ok
 }
 
-// priorUnit returns the unit of a number of a distribution of a param with unit u.
-func priorUnit(row *stdlib.Func, key string, u units.Unit) units.Unit {
-	switch key {
-	case "lo", "hi":
-		return u
-	case "lambda":
-		return units.One.Div(u)
-	case row.Centre, row.Scale:
-		if !row.Log {
-			return u
-		}
-	case "mu", "s", "sd", "scale":
-		if row.Centre == "" {
-			return u
-		}
-	}
-	return units.One
-}
-
 // within returns v, the negative log density of y, where y is within the bounds of the param, and infinity elsewhere.
 func (c *checker) within(p *prior, y, v model.Expr) model.Expr {
 	s := p.dist.Pos()

@@ -5,9 +5,9 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // What fits read of a model besides its objectives: likelihoods row by row, and which objectives are sums of these
@@ -132,7 +132,7 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 	var list []model.Expr
 	for i, t := range times {
 		if timed[i] = !isInf(t); !timed[i] {
-			list = c.gather(list, of(&rowsOf{from: from, rows: table, fixed: i + 1}), i, len(times), s)
+			list = terms.Gather(list, of(&rowsOf{from: from, rows: table, fixed: i + 1}), i, len(times), s)
 		}
 	}
 	for i, e := range list {
@@ -153,7 +153,7 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 		read := &rowsOf{from: from, rows: some}
 		for i, e := range of(read) {
 			e = readEarly(c, read, e)
-			e = c.each(e, some, at, len(times), s)
+			e = terms.Each(e, some, at, len(times), s)
 			if i < len(list) {
 				list[i] = c.apply(stdlib.Operator("+"), s, e, list[i])
 			} else {
@@ -166,32 +166,4 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 	}
 	last := len(list) - 1
 	return model.Rows{Table: table, Prediction: list[0], Args: list[1:last], Term: list[last]}
-}
-
-// gather makes the numbers of row i those of vectors of n numbers, which are zero where nothing was gathered.
-func (c *checker) gather(vectors, row []model.Expr, i, n int, s source.Span) []model.Expr {
-	for k, e := range row {
-		if k == len(vectors) {
-			t := e.Type()
-			t.Shape = types.Shape{n}
-			zeros := &model.Stack{Base: model.NewBase(t, s)}
-			for range n {
-				zeros.Elems = append(zeros.Elems, number(0, e.Type().Unit, s))
-			}
-			vectors = append(vectors, zeros)
-		}
-		v := vectors[k].(*model.Stack)
-		v.Elems[i] = e
-	}
-	return vectors
-}
-
-// each returns a functional of as many elements as there are rows: the values of e in those that a numbered table has,
-// and zeros.
-func (c *checker) each(e model.Expr, table *model.Table, times model.Expr, rows int, s source.Span) model.Expr {
-	t := types.Type{Kind: types.Real, Shape: types.Shape{rows}, Unit: e.Type().Unit}
-	return model.Seal(&model.Functional{
-		Base: model.NewBase(t, s), Kind: model.SumAt, Body: e, Times: times,
-		Table: table, ByRow: true,
-	})
 }

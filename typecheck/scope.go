@@ -71,6 +71,7 @@ type context struct {
 	looped   bool // in an index on the left of a definition, whose values a loop gives
 	compared bool // a side of == or !=
 	before   bool // params have the values that they have without the experiment
+	course   bool // in the knots and values of interp: columns of tables are whole
 
 	keeper *keeper // in the body of an event with a delay
 

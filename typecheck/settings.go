@@ -144,30 +144,12 @@ func (c *checker) setting(kind string, k *ast.Setting) (model.SettingValue, bool
 	} else {
 		v, ok = c.settingValue(k.Value)
 	}
-	if e := entryOf(v); ok && e != nil && (kind != "solver" || k.Key.Name != "rtol" && k.Key.Name != "atol") {
+	if e := v.Named(); ok && e != nil && (kind != "solver" || k.Key.Name != "rtol" && k.Key.Name != "atol") {
 		c.errorf(CodeSettingValue, e.Span, "a list for `%s` holds values without names, in the order of what "+
 			"they are for", k.Key.Name)
 		return v, false
 	}
 	return v, ok
-}
-
-// entryOf returns the first named element of a list in v, or nil.
-func entryOf(v model.SettingValue) *model.Setting {
-	if v.Array && len(v.Keys) > 0 {
-		return &v.Keys[0]
-	}
-	for _, x := range v.List {
-		if e := entryOf(x); e != nil {
-			return e
-		}
-	}
-	for _, k := range v.Keys {
-		if e := entryOf(k.Value); e != nil {
-			return e
-		}
-	}
-	return nil
 }
 
 // settingValue reads a value: a word, a text, a number, a list, or a call.

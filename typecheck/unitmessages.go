@@ -144,7 +144,7 @@ func (c *checker) declaration(d *diag.Diagnostic, e model.Expr) {
 
 // inferredWithin attaches to d where the inferred unit of the first such name in e comes from.
 func (c *checker) inferredWithin(d *diag.Diagnostic, e model.Expr) {
-	s := findSymbol(e, func(s *model.Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
+	s := model.FindSymbol(e, func(s *model.Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
 	if s != nil {
 		u := c.inferred[s.Name]
 		d.Relate(u.use, "%q has unit %s because of its use here", s.Name, bracketed(u.unit))

@@ -76,6 +76,9 @@ var usesOf = [...]Uses{
 	DiscreteSymbol: UsesDiscrete,
 }
 
+// UsesOf is what a reference to a symbol uses.
+func UsesOf(s *Symbol) Uses { return usesOf[s.Kind] }
+
 func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	f := &facts{size: 1}
 	add := func(x Expr, bound ...*Index) {

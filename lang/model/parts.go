@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes/lang/source"
@@ -273,4 +274,42 @@ func (p *Piece) Whole(shape types.Shape) bool {
 		met = append(met, v.Index)
 	}
 	return len(met) == len(p.Indices)
+}
+
+// Named returns the first named element of a list in v, or nil.
+func (v SettingValue) Named() *Setting {
+	if v.Array && len(v.Keys) > 0 {
+		return &v.Keys[0]
+	}
+	for _, x := range v.List {
+		if e := x.Named(); e != nil {
+			return e
+		}
+	}
+	for _, k := range v.Keys {
+		if e := k.Value.Named(); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// Limits returns the limits of quantification of the rows, if they are numbers or a column.
+func (t *Table) Limits(below Expr) []float64 {
+	switch e := below.(type) {
+	case *Row:
+		return t.Data[e.Column]
+	case *Const:
+		return slices.Repeat(e.Data[:1], len(t.Data[0]))
+	}
+	return nil
+}
+
+// Present returns the chosen rows (nil for all) whose column k is not missing.
+func (t *Table) Present(k int, chosen []bool) *Table {
+	keep := make([]bool, len(t.Data[k]))
+	for r, x := range t.Data[k] {
+		keep[r] = !math.IsNaN(x) && (chosen == nil || chosen[r])
+	}
+	return t.Keep(keep)
 }

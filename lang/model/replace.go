@@ -1,5 +1,7 @@
 package model
 
+import "maps"
+
 // Replace returns e with what with returns in the place of each reference to a symbol; nil leaves the reference.
 func Replace(e Expr, with func(*Ref) Expr) Expr {
 	r := &replacer{with: with, done: map[Expr]Expr{}}
@@ -16,6 +18,12 @@ func ReplaceRows(e Expr, with func(*Row) Expr) Expr {
 // nil leaves them. Nothing within functionals changes.
 func ReplaceFunctionals(e Expr, with func(*Functional) Expr, refs func(*Ref) Expr) Expr {
 	r := &replacer{with: refs, functionals: with, done: map[Expr]Expr{}}
+	return r.one(e)
+}
+
+// ReplaceNodes returns e with other expressions in the place of some nodes.
+func ReplaceNodes(e Expr, with map[Expr]Expr) Expr {
+	r := &replacer{with: func(*Ref) Expr { return nil }, done: maps.Clone(with)}
 	return r.one(e)
 }
 

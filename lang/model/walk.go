@@ -57,3 +57,15 @@ func Walk(visit func(Expr) bool, roots ...Expr) {
 		walk(r)
 	}
 }
+
+// FindSymbol returns a symbol that e reads and want accepts, or nil.
+func FindSymbol(e Expr, want func(*Symbol) bool) *Symbol {
+	var found *Symbol
+	Walk(func(e Expr) bool {
+		if r, ok := e.(*Ref); ok && found == nil && want(r.Sym) {
+			found = r.Sym
+		}
+		return found == nil
+	}, e)
+	return found
+}

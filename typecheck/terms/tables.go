@@ -19,6 +19,30 @@ func Tabulated(e model.Expr) model.Expr {
 	return model.Seal(&model.Const{Base: model.NewBase(e.Type(), e.Span()), Data: tabulate.Tabulate(e, nil)})
 }
 
+// Among returns the elements of a vector at some places, from 0.
+func Among(c Checker, v model.Expr, at []int) model.Expr {
+	t := v.Type()
+	n := t.Shape[0]
+	if len(at) == n && at[0] == 0 && at[n-1] == n-1 {
+		return v
+	}
+	if k, is := v.(*model.Const); is {
+		data := make([]float64, len(at))
+		for i, j := range at {
+			data[i] = k.Data[min(j, len(k.Data)-1)]
+		}
+		t.Shape = types.Shape{len(at)}
+		return model.Seal(&model.Const{Base: model.NewBase(t, v.Span()), Data: data})
+	}
+	b := &Table{C: c, At: v.Span()}
+	t.Shape = types.Shape{len(at)}
+	some := &model.Stack{Base: model.NewBase(t, v.Span())}
+	for _, j := range at {
+		some.Elems = append(some.Elems, b.elem(v, j+1))
+	}
+	return model.Seal(some)
+}
+
 // Table writes the interpolation of one table.
 type Table struct {
 	C             Checker
@@ -66,6 +90,72 @@ func (b *Table) choose(x, y, then, els model.Expr) model.Expr {
 		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.At), Data: tabulate.Tabulate(e, nil)})
 	}
 	return model.Seal(&model.NoEvent{Base: model.NewBase(e.T, b.At), X: e})
+}
+
+// Value is the interpolation at q. Knots that are constants may be equal: there it jumps. It comes from the first of
+// their values and goes on from the last.
+func (b *Table) Value(q model.Expr, kind string) model.Expr {
+	parts := b.parts(kind)
+	values := &model.Stack{}
+	var ends []float64
+	for i, at := range parts {
+		p := &Table{C: b.C, At: b.At, Knots: Among(b.C, b.Knots, at), Values: Among(b.C, b.Values, at), N: len(at)}
+		if i > 0 {
+			ends = append(ends, b.Knots.(*model.Const).Data[at[0]])
+		}
+		values.Elems = append(values.Elems, p.between(q, kind))
+	}
+	if len(parts) == 1 {
+		return values.Elems[0]
+	}
+	t, u := b.Knots.Type(), b.Values.Type()
+	t.Shape, u.Shape, u.Kind = types.Shape{len(ends)}, types.Shape{len(parts)}, types.Real
+	values.Base = model.NewBase(u, b.At)
+	all := &Table{C: b.C, At: b.At, Values: model.Seal(values), N: len(parts)}
+	return all.Held(q, model.Seal(&model.Const{Base: model.NewBase(t, b.At), Data: ends}), "")
+}
+
+// parts lists the rows between jumps. What is constant between knots is one part that jumps at all of them.
+func (b *Table) parts(kind string) [][]int {
+	all := make([]int, b.N)
+	for i := range all {
+		all[i] = i
+	}
+	k, fixed := b.Knots.(*model.Const)
+	if !fixed {
+		return [][]int{all}
+	}
+	equal := func(i, j int) bool {
+		return j >= 0 && j < b.N && k.Data[i] == k.Data[j]
+	}
+	var list [][]int
+	var part []int
+	for i := range all {
+		switch first, last := !equal(i, i-1), !equal(i, i+1); {
+		case kind == "previous" && (last || first && i == 0), kind == "next" && (first || last && i == b.N-1),
+			first && last:
+			part = append(part, i)
+		case kind == "previous" || kind == "next":
+		case first:
+			list, part = append(list, append(part, i)), nil
+		case last:
+			part = []int{i}
+		}
+	}
+	return append(list, part)
+}
+
+// between is Value for knots that are different.
+func (b *Table) between(q model.Expr, kind string) model.Expr {
+	switch {
+	case b.N == 1:
+		return b.elem(b.Values, 1)
+	case kind == "previous":
+		return b.Held(q, b.Part(b.Knots, 2, b.N-1), "")
+	case kind == "next":
+		return b.Next(q)
+	}
+	return b.Through(q, kind)
 }
 
 func (b *Table) Through(q model.Expr, kind string) model.Expr {

@@ -386,9 +386,6 @@ func (w *writer) item(e *expr) string {
 		return w.table + "." + name
 	}
 	if w.columns[e.name] == "" {
-		if w.tied(e.name) && !w.data.fixed(e.name) {
-			w.warn(e.at, "%s differs between rows of one subject at one time: the last of them counts there", e.name)
-		}
 		w.columns[e.name] = w.free(e.name)
 	}
 	return w.columns[e.name]
