@@ -344,6 +344,8 @@ func (c *checker) member(x context, e *ast.Member) model.Expr {
 			d, u := g.table.Data[k], g.table.units[k]
 			if x.place == placeWhere {
 				d, u = g.table.written(k)
+			} else if g.table.own != nil {
+				d = g.table.own[k]
 			}
 			if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere {
 				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,

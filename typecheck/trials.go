@@ -350,7 +350,7 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 	c.variant.doses = append(c.variant.doses, eventRows{chosen, from.table, it.Time.Pos(), exact})
 	d := &dose{Rows: &regimen.Rows{Read: map[int]model.Expr{}}, from: from.table, chosen: it.Where != nil}
 	for i, in := range chosen {
-		if in {
+		if in && (from.table.added == nil || !from.table.added[i]) {
 			d.List = append(d.List, i)
 		}
 	}
