@@ -36,7 +36,7 @@ type Times struct {
 	data    [][]float64
 	from    []int
 	added   []bool
-	parts   map[part][]int
+	known   map[part]Input
 }
 
 // Texts is a column of texts.
@@ -53,7 +53,7 @@ func (t *Times) Move() (data [][]float64, from []int, added []bool, ok bool) {
 	}
 	t.mark()
 	t.split()
-	t.data, t.parts = make([][]float64, len(t.Data)), map[part][]int{}
+	t.data, t.known = make([][]float64, len(t.Data)), map[part]Input{}
 	t.write(t.groups())
 	return t.data, t.from, t.added, true
 }
@@ -301,7 +301,7 @@ func (t *Times) number(i int, name string, r row, course []int) float64 {
 	case slices.Contains(t.subjects.columns, name) || slices.Contains(t.kinds.columns, name):
 		return t.Data[i][t.from[len(t.from)-1]]
 	case t.choosing[name]:
-		return t.last(i, t.without(-1, rows), r.time, math.NaN())
+		return t.last(i, t.measurements(rows), r.time, math.NaN())
 	case t.observed[name]:
 		return t.last(i, rows, r.time, 1) // any number will do
 	case t.noise[name]:
@@ -328,48 +328,59 @@ func (t *Times) last(i int, rows []int, time, without float64) float64 {
 	return without
 }
 
-// input returns what an input is at a time, so that a row with it does not change the course of the input. What is
-// missing is left out of it: so is what other kinds than these would have.
+// input returns what an input is at a time, so that a row with it does not change the course of the input.
 func (t *Times) input(i int, kind string, time float64, course []int) float64 {
-	rows := t.without(i, course)
-	n := t.before(rows, time)
-	clock := t.Data[t.Clock]
-	later := n < len(rows) && (n == 0 || clock[rows[n-1]] < time)
-	switch {
-	case kind == "previous" || kind == "linear" && (n == 0 || n == len(rows)):
-		return t.last(i, rows, time, math.NaN())
-	case kind == "next" && later:
-		return t.Data[i][rows[n]]
-	case kind == "next":
-		return t.last(i, rows, time, math.NaN())
-	case kind == "linear":
-		a, b := rows[n-1], rows[n]
-		part := (time - clock[a]) / (clock[b] - clock[a])
-		return t.Data[i][a] + float64(part*(t.Data[i][b]-t.Data[i][a]))
+	key := part{i, &course[0]}
+	in, known := t.known[key]
+	if !known {
+		for _, k := range course {
+			if x := t.Data[i][k]; !math.IsNaN(x) {
+				in.Times, in.Values = append(in.Times, t.Data[t.Clock][k]), append(in.Values, x)
+			}
+		}
+		t.known[key] = in
 	}
-	return math.NaN()
+	return in.At(kind, time)
 }
 
-// without returns rows without those in which column i is missing, or without those of events for -1.
-func (t *Times) without(i int, rows []int) []int {
-	if len(rows) == 0 {
-		return nil
+// Input is the rows, in time, from which `interp` reads an input.
+type Input struct{ Times, Values []float64 }
+
+// At returns what the input is at a time by a kind of `interp`: a row with it does not change the input. It is NaN,
+// which is left out, where no number has this effect.
+func (in *Input) At(kind string, time float64) float64 {
+	n := len(in.Times)
+	before := sort.Search(n, func(k int) bool { return in.Times[k] > time })
+	from := sort.SearchFloat64s(in.Times, time)
+	switch {
+	case n == 0 || kind != "previous" && kind != "next" && kind != "linear":
+		return math.NaN()
+	case kind == "next":
+		return in.Values[min(from, n-1)]
+	case before == 0:
+		return in.Values[0]
+	case kind == "previous" || before == n || from < before:
+		return in.Values[before-1]
 	}
-	key := part{i, &rows[0]}
-	list, known := t.parts[key]
-	if !known {
-		list = slices.DeleteFunc(slices.Clone(rows), func(k int) bool {
-			return i < 0 && t.marked[k] || i >= 0 && math.IsNaN(t.Data[i][k])
-		})
-		t.parts[key] = list
+	a, b := in.Times[before-1], in.Times[before]
+	part := (time - a) / (b - a)
+	return in.Values[before-1] + float64(part*(in.Values[before]-in.Values[before-1]))
+}
+
+// measurements returns rows without those of events.
+func (t *Times) measurements(rows []int) (list []int) {
+	for _, k := range rows {
+		if !t.marked[k] {
+			list = append(list, k)
+		}
 	}
 	return list
 }
 
-// part is a part of some rows, by the place of the first.
+// part is a column in the rows of a course, by the first of these.
 type part struct {
 	column int
-	of     *int
+	course *int
 }
 
 // readers are who reads a table, by its columns.
@@ -380,6 +391,7 @@ type readers struct {
 	events          [][]ast.Expr      // what chooses rows at whose times there are events, each as conditions that hold
 	choosing        map[string]bool   // columns that these read
 	inputs          map[string]string // columns that are interpolated, with the kind of it
+	occasions       []string          // columns whose entries are those of random effects
 	read            bool              // the model reads the table besides
 }
 
@@ -406,12 +418,31 @@ func readersOf(t *Times) *readers {
 			r.observe(t, it)
 		case *ast.Experiment:
 			r.experiment(t, it)
-		case *ast.Doses, *ast.Objective, *ast.Constraint, *ast.Settings:
+		}
+	}
+	r.model(t)
+	return r
+}
+
+// Inputs lists the columns of a table that a model reads along its run: those that it interpolates, with the kind of
+// it, and those whose entries are occasions.
+func Inputs(f *ast.File, table string) (interpolated map[string]string, occasions []string) {
+	r := &readers{inputs: map[string]string{}}
+	r.model(&Times{File: f, Name: table})
+	return r.inputs, r.occasions
+}
+
+// model enters what the equations of a model read.
+func (r *readers) model(t *Times) {
+	for _, item := range t.File.Items {
+		switch it := item.(type) {
+		case *ast.Experiment, *ast.Doses, *ast.Objective, *ast.Constraint, *ast.Settings:
+		case *ast.Observe:
+			ast.Inspect(it.Value, func(n ast.Node) bool { return r.input(t, n) })
 		default:
 			ast.Inspect(item, func(n ast.Node) bool { return r.input(t, n) })
 		}
 	}
-	return r
 }
 
 // observe enters what an observation reads: its noise row by row.
@@ -425,7 +456,6 @@ func (r *readers) observe(t *Times, it *ast.Observe) {
 	for _, name := range t.columnsIn(it.Noise) {
 		r.noise[name] = true
 	}
-	ast.Inspect(it.Value, func(n ast.Node) bool { return r.input(t, n) })
 }
 
 // experiment enters what an experiment reads.
@@ -463,6 +493,9 @@ func (r *readers) input(t *Times, n ast.Node) bool {
 	if m, is := n.(*ast.Member); is {
 		_, its := t.member(m)
 		r.read = r.read || its
+	}
+	if v, is := n.(*ast.Var); is && v.By != nil {
+		r.occasions = append(r.occasions, t.columnsIn(v.By)...)
 	}
 	call, is := n.(*ast.Call)
 	if !is || len(call.Args) < 3 {
