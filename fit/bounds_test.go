@@ -128,8 +128,8 @@ fit { starts = 1 }
 	}
 }
 
-// TestScatterOfEstimatedNoise: a standard deviation that is estimated takes no degree of freedom from the common factor,
-// so that errors of all else are those of regression, as where it is held.
+// TestScatterOfEstimatedNoise: a standard deviation that is estimated takes no degree of freedom from the common
+// factor, so that errors of all else are those of regression, as where it is held.
 func TestScatterOfEstimatedNoise(t *testing.T) {
 	const text = `
 time t from 0 to 3

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -38,15 +37,6 @@ func (t *dataTable) atTimes(c *checker, k int) {
 	}
 	for _, text := range t.texts {
 		w.Texts = append(w.Texts, regimen.Texts{Name: text.name, Cells: text.cells})
-	}
-	if at := slices.IndexFunc(c.doses, func(it *ast.Doses) bool { return it.Table.Name == t.Name }); at >= 0 {
-		w.Named = regimen.Named(c.doses[at], t.Columns)
-		w.Records = &records.Table{Times: t.Data[k], Columns: map[string][]float64{}}
-		for i, name := range t.Columns {
-			if w.Named[name] != "" {
-				w.Records.Columns[w.Named[name]] = t.Data[i]
-			}
-		}
 	}
 	data, from, added, ok := w.Move()
 	if !ok {

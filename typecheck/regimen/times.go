@@ -24,13 +24,13 @@ type Times struct {
 	Columns []string
 	Data    [][]float64
 	Texts   []Texts
-	// Where rows are records of doses, Records reads them, and Named tells which columns are theirs; else nil.
-	Records *records.Table
-	Named   map[string]string
 	// Choose evaluates a condition on rows of the table. It returns false if that takes more than the table.
 	Choose func(ast.Expr) ([]bool, bool)
 
 	*readers
+	// Where rows are records of doses, records reads them, and named tells which columns are theirs; else nil.
+	records *records.Table
+	named   map[string]string
 	marked  []bool  // rows of doses and events
 	courses [][]int // the rows of each subject, each occasion with a clock of its own, in time
 	data    [][]float64
@@ -48,6 +48,7 @@ type Texts struct {
 // Move returns the columns of the new table, for each row that of the old one which it has its texts from, and which
 // rows were added. The last result is false for a table that is not observed, which stays as it is.
 func (t *Times) Move() (data [][]float64, from []int, added []bool, ok bool) {
+	t.recorded()
 	if t.readers = readersOf(t); len(t.observed) == 0 {
 		return nil, nil, nil, false
 	}
@@ -58,11 +59,26 @@ func (t *Times) Move() (data [][]float64, from []int, added []bool, ok bool) {
 	return t.data, t.from, t.added, true
 }
 
+// recorded finds the columns of records of doses.
+func (t *Times) recorded() {
+	for _, item := range t.File.Items {
+		if it, is := item.(*ast.Doses); is && it.Table.Name == t.Name {
+			t.named = Named(it, t.Columns)
+			t.records = &records.Table{Times: t.Data[t.Clock], Columns: map[string][]float64{}}
+		}
+	}
+	for i, name := range t.Columns {
+		if t.named[name] != "" {
+			t.records.Columns[t.named[name]] = t.Data[i]
+		}
+	}
+}
+
 // mark finds the rows of doses and events.
 func (t *Times) mark() {
 	t.marked = make([]bool, len(t.Data[t.Clock]))
 	for i := range t.marked {
-		t.marked[i] = t.Records != nil && t.Records.KindOf(i) != records.Measurement
+		t.marked[i] = t.records != nil && t.records.KindOf(i) != records.Measurement
 	}
 	for _, conditions := range t.events {
 		all := make([]bool, len(t.marked))
@@ -92,7 +108,7 @@ func (t *Times) split() {
 		}
 		t.courses[k] = append(t.courses[k], i)
 	}
-	if t.Records == nil {
+	if t.records == nil {
 		return
 	}
 	var pieces [][]int
@@ -101,7 +117,7 @@ func (t *Times) split() {
 		for _, i := range course {
 			rows[i] = true
 		}
-		its, why := t.Records.Occasions(rows, false)
+		its, why := t.records.Occasions(rows, false)
 		if why != "" { // an error of those who read the rows
 			pieces = append(pieces, course)
 			continue
@@ -183,7 +199,7 @@ func (t *Times) groups() (list []*kind) {
 
 // measured reports whether the row of an event is that of a measurement, too.
 func (t *Times) measured(row int) bool {
-	if t.Records != nil {
+	if t.records != nil {
 		return false
 	}
 	return slices.ContainsFunc(t.Columns, func(name string) bool {
@@ -207,7 +223,7 @@ type row struct {
 // table stays, one kind follows after the other.
 func (t *Times) write(kinds []*kind) {
 	kept := make([][]row, len(t.courses))
-	some := t.Records != nil
+	some := t.records != nil
 	for k, rows := range t.courses {
 		for _, i := range rows {
 			if t.read || t.marked[i] {
@@ -296,7 +312,7 @@ func (t *Times) before(rows []int, time float64) int {
 func (t *Times) number(i int, name string, r row, course []int) float64 {
 	rows := r.kind.rows
 	switch kind, input := t.inputs[name]; {
-	case t.Named[name] != "":
+	case t.named[name] != "":
 		return 0
 	case slices.Contains(t.subjects.columns, name) || slices.Contains(t.kinds.columns, name):
 		return t.Data[i][t.from[len(t.from)-1]]
@@ -479,7 +495,7 @@ func (r *readers) experiment(t *Times, it *ast.Experiment) {
 					continue
 				}
 				own = append(own, e)
-				for _, name := range t.named(e) {
+				for _, name := range t.columnsOf(e) {
 					r.choosing[name] = true
 				}
 			}
@@ -522,7 +538,7 @@ func (r *readers) input(t *Times, n ast.Node) bool {
 // by enters one of the conditions that hold together where a row is chosen: by the numbers that it compares, if these
 // must be equal to something, or by whether it holds. Times are what changes.
 func (k *keyed) by(t *Times, r *readers, e ast.Expr) {
-	names := t.named(e)
+	names := t.columnsOf(e)
 	equal := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		b, is := n.(*ast.Binary)
@@ -543,7 +559,7 @@ func (k *keyed) by(t *Times, r *readers, e ast.Expr) {
 // enter enters columns.
 func (k *keyed) enter(t *Times, r *readers, names []string) {
 	for _, name := range names {
-		if name != t.Columns[t.Clock] && !r.observed[name] && t.Named[name] == "" {
+		if name != t.Columns[t.Clock] && !r.observed[name] && t.named[name] == "" {
 			k.columns = append(k.columns, name)
 		}
 	}
@@ -580,8 +596,8 @@ func (t *Times) columnsIn(e ast.Node) (list []string) {
 	return list
 }
 
-// named lists the columns that a condition on rows reads, with or without the name of the table.
-func (t *Times) named(e ast.Expr) (list []string) {
+// columnsOf lists the columns that a condition on rows reads, with or without the name of the table.
+func (t *Times) columnsOf(e ast.Expr) (list []string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Member:
