@@ -27,8 +27,8 @@ type ParseOptions struct {
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
 	// text, in which nll is the likelihood of these rows. Other experiments are not checked.
 	Experiment string
-	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each
-	// table has them once for each combination of texts in it.
+	// Times, if there are any, are those at which the tables of observations are observed, for each subject and each
+	// kind of measurements: for models that are to be simulated. What else a model reads of its tables stays.
 	Times []float64
 	// Doses, if not nil, are another regimen: they take the place of the doses of the Experiment, or of those
 	// of a model without experiments, in the table of its doses item. Measurements stay. What Doses has no

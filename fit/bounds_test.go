@@ -128,6 +128,29 @@ fit { starts = 1 }
 	}
 }
 
+// TestScatterOfEstimatedNoise: a standard deviation that is estimated takes no degree of freedom from the common
+// factor, so that errors of all else are those of regression, as where it is held.
+func TestScatterOfEstimatedNoise(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param a = 1 in [0, 10], s = 0.5 in [0.01, 5]
+state x = a
+x' = 0
+data D { time = [1, 2, 3]  v = [1, 2, 6] }
+observe o = x ~ normal(s) from D.v
+objective L = nll()
+fit { scatter = estimated  intervals = wald  over = [a, s] }
+`
+	for _, over := range []string{"[a, s]", "[a]"} {
+		r := run(t, parse(t, strings.Replace(text, "[a, s]", over, 1)), fit.Options{})
+		near(t, "error of a", estimate(t, r, "a").StdErr, math.Sqrt((4+1+9)/2.0/3), 1e-5)
+		near(t, "scatter", r.Predictions[0].Scatter, math.Sqrt((4+1+9)/2.0), 1e-5)
+		if r.Freedom != 2 {
+			t.Errorf("%s: %d degrees of freedom", over, r.Freedom)
+		}
+	}
+}
+
 // TestScatterAtBound: an estimate that is held at its bound takes no degree of freedom from the scatter, and is charged
 // for all the same.
 func TestScatterAtBound(t *testing.T) {

@@ -27,7 +27,8 @@ type minimum struct {
 	cov      []float64 // [n][n], of the coordinates: Inf on the diagonal of those that are not told, NaN beside it
 	active   []active  // constraints
 	factor   float64   // of standard deviations
-	freedom  int       // rows less estimates
+	fitted   int       // how many estimates fit data: those that are free, and not of the noise alone
+	freedom  int       // rows less these
 	refits   int       // that came to an end
 	spent    bool      // a limit ended the search
 	cut      string    // what Ctrl-C left undone, in words; "" for nothing
@@ -729,8 +730,8 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
 			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+
-			"deviations in the model", diag.Count(m.freedom+m.fisher.free, "value"),
-			diag.Count(m.fisher.free, "free estimate"))
+			"deviations in the model", diag.Count(m.freedom+m.fitted, "value"),
+			diag.Count(m.fitted, "free estimate"))
 	}
 	p.constrained(m, out, note)
 	if p.unasked && out.Correlation != nil && len(p.constraints) == 0 {

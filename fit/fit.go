@@ -132,7 +132,8 @@ type Criteria struct {
 	// estimate it from, and 1 otherwise.
 	Factor float64
 	// Freedom are the degrees of freedom that the factor is estimated with: rows, and priors that are squares, less
-	// free estimates. Those that are held at bounds are not free, and each active constraint holds one.
+	// free estimates. Those that are held at bounds are not free, and each active constraint holds one. Those that only
+	// the noise reads do not count.
 	Freedom int
 }
 

@@ -240,7 +240,8 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 	if m.fisher, err = decompose(ctx, rows, pick(p.sizes(m.x), m.keep), m.gradients()); err != nil {
 		return err
 	}
-	m.freedom = e.rows - m.fisher.free
+	m.fitted = m.fisher.free - p.ofNoise(e, m)
+	m.freedom = e.rows - m.fitted
 	out.Freedom = m.freedom
 	out.Factor = 1
 	if p.settings.Scatter == "estimated" {
@@ -298,6 +299,31 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		}
 	}
 	return nil
+}
+
+// ofNoise counts the estimates that only the noise reads. They fit no data: what a common factor of standard deviations
+// follows from is the same whatever they are.
+func (p *problem) ofNoise(e *evaluator, m *minimum) (n int) {
+	if e.comparison == nil {
+		return 0
+	}
+	for _, i := range m.keep {
+		var moves, noise bool
+		for gi := range e.comparison.Groups {
+			g := &e.comparison.Groups[gi]
+			at := func(slopes []float64, k int) bool { return slopes[k*e.comparison.Columns+p.coords[i].column] != 0 }
+			for k := range g.T {
+				moves = moves || at(g.Prediction.Slopes, k)
+				for a := range g.Args {
+					noise = noise || at(g.Args[a].Slopes, k)
+				}
+			}
+		}
+		if noise && !moves {
+			n++
+		}
+	}
+	return n
 }
 
 // weight returns the weight that all likelihoods have in the objective; false if they differ.

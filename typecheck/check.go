@@ -30,7 +30,7 @@ type Env struct {
 	// Experiment makes the model that of one experiment alone: its values, events and rows of data,
 	// with the objectives of the file. Then nll is a functional of its run. Others are not checked.
 	Experiment string
-	// Times are those at which data are to be simulated, in place of the times of tables; nil: as these have them.
+	// Times are those at which data are to be simulated; nil: those of the tables.
 	Times []float64
 	// MaxElements limits arrays, loops and compile-time work per expression. Zero means 100
 	// million, or fewer where memory is short.

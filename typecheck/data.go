@@ -26,6 +26,9 @@ type dataTable struct {
 	// where it is not.
 	times    []float64
 	timeUnit units.Unit
+	// own is the columns as they are written, where the table is observed at other times: in the rows added alone.
+	own   [][]float64
+	added []bool
 }
 
 // written returns column k as it is written: conditions on rows, in which numbers need no units, are about that.
@@ -176,10 +179,10 @@ func (c *checker) resolveData(e *entity) {
 	if !c.modelTime(e, t, k) {
 		return
 	}
-	if len(c.env.Times) > 0 {
+	if e.table = t; len(c.env.Times) > 0 {
+		e.stage = 2 // for conditions on its rows
 		t.atTimes(c, k)
 	}
-	e.table = t
 	if c.variant == nil && (common(e.data) || len(c.env.Times) > 0 && doseItem(c, e.name)) {
 		c.tables[e.data] = t
 	}

@@ -348,11 +348,13 @@ func changes(c *checker, v ast.Expr, g *group) (several bool) {
 
 // measured leaves among the chosen rows of a table (nil for all) those that are measurements.
 func measured(c *checker, from *dataTable, chosen []bool) []bool {
-	t := doseOf(c, from)
-	if t == nil {
+	rows := slices.Clone(from.added)
+	if t := doseOf(c, from); rows == nil && t != nil {
+		rows = t.Records.Measured()
+	}
+	if rows == nil {
 		return chosen
 	}
-	rows := t.Records.Measured()
 	for i := range rows {
 		rows[i] = rows[i] && (chosen == nil || chosen[i])
 	}

@@ -29,6 +29,7 @@ import (
 // variant is the subject of one pass over the file: the model, or one of its experiments.
 type variant struct {
 	*trial
+	file      *ast.File // with all experiments
 	overrides map[string]*ast.ExpItem
 	rows      map[string][]bool // per table in use: the chosen rows
 	// events has those whose elements are rows of a table, with the items that they were made from.
@@ -137,7 +138,7 @@ func (c *checker) pass(t *trial) *checker {
 	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
 	x.tables = c.tables
 	x.variant = &variant{
-		trial: t, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{},
+		trial: t, file: c.file, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{},
 		events: map[*ast.Event]*ast.ExpItem{},
 	}
 	return x

@@ -360,6 +360,8 @@ func inTable(c *checker, x context, e *ast.Member, g *entity) model.Expr {
 	d, u := g.table.Data[k], g.table.units[k]
 	if x.place == placeWhere {
 		d, u = g.table.written(k)
+	} else if g.table.own != nil && !x.course {
+		d = g.table.own[k]
 	}
 	if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere && !x.course {
 		c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,

@@ -77,17 +77,18 @@ func (c *checker) checkEquilibration() {
 		Name: "equilibrate", Span: it.Span, Trigger: model.Trigger{Times: []model.Expr{c.model.From}},
 		Policy: policy.Policy{Priority: math.Inf(1)}, Settles: true,
 	}
-	c.body(context{place: placeEvent}, e, it.Body)
+	x := context{place: placeEvent}
+	if c.variant != nil && within(it.Span, c.variant.item.Span) {
+		x.group = c.variant.group
+	}
+	c.body(x, e, it.Body)
 	for _, a := range it.Body {
 		if a.Stop {
 			c.errorf(CodeTarget, a.Span, "`stop` ends a run, and `equilibrate` is before it; leave it out")
 		}
 	}
 	if it.Every != nil {
-		x := context{place: placePeriod}
-		if c.variant != nil && within(it.Span, c.variant.item.Span) {
-			x.group = c.variant.group
-		}
+		x.place = placePeriod
 		if e.Period = c.expr(x, it.Every); isBad(e.Period) {
 			return
 		}

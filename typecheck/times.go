@@ -3,10 +3,9 @@ package typecheck
 import (
 	"math"
 	"slices"
-	"strconv"
 
-	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/typecheck/regimen"
@@ -14,8 +13,8 @@ import (
 
 // Tables at other times than those of the data (Env.Times): where data are to be simulated, not read.
 
-// atTimes gives a table a row for each time and each combination of texts that it has; where its rows are records of
-// doses, for each subject and each kind that observations choose, besides the records. The column of times is k.
+// atTimes has a table observed at the given times, for each subject and each kind of measurements. The column of times
+// is k.
 func (t *dataTable) atTimes(c *checker, k int) {
 	ratio := math.NaN() // of times as they are written
 	for i, x := range t.times {
@@ -23,70 +22,42 @@ func (t *dataTable) atTimes(c *checker, k int) {
 			ratio = r
 		}
 	}
-	w := &regimen.Times{Own: t.Data[k], Kinds: make([]string, len(t.Data[k]))}
-	for _, text := range t.texts {
-		for i := range w.Kinds {
-			w.Kinds[i] += "\x00" + text.cells[i]
-		}
+	w := &regimen.Times{
+		File: c.file, Name: t.Name, Times: c.env.Times, Clock: k, Columns: t.Columns, Data: t.Data,
+		Choose: func(e ast.Expr) ([]bool, bool) {
+			told := c.list
+			c.list = &diag.List{} // what is wrong with it is reported where it counts
+			rows, ok := c.where(t, e)
+			c.list = told
+			return rows, ok
+		},
 	}
-	named := recordsAtTimes(c, t, w)
-	data, cells, written := make([][]float64, len(t.Data)), make([][]string, len(t.texts)), []float64(nil)
-	for _, p := range w.Picks(c.env.Times) {
-		for i, name := range t.Columns {
-			value := p.Time
-			if i != k {
-				value = p.Number(t.Data[i], named[name] != "")
-			}
-			data[i] = append(data[i], value)
-		}
-		for i := range cells {
-			cells[i] = append(cells[i], t.texts[i].cells[p.Rows[p.At]])
-		}
-		if t.times != nil {
-			written = append(written, p.Time*ratio)
-		}
+	if c.variant != nil {
+		w.File = c.variant.file
+	}
+	for _, text := range t.texts {
+		w.Texts = append(w.Texts, regimen.Texts{Name: text.name, Cells: text.cells})
+	}
+	data, from, added, ok := w.Move()
+	if !ok {
+		return
 	}
 	table := *t.Table
+	t.own, t.added, t.Table = t.Data, added, &table
 	table.Data, table.Rows = data, nil
-	t.Table, t.times = &table, written
-	for i := range cells {
-		t.texts[i].cells = cells[i]
+	for i := range t.texts {
+		cells := make([]string, len(from))
+		for row, of := range from {
+			cells[row] = t.texts[i].cells[of]
+		}
+		t.texts[i].cells = cells
 	}
-}
-
-// recordsAtTimes tells w of records of doses in a table, and returns which columns are theirs.
-func recordsAtTimes(c *checker, t *dataTable, w *regimen.Times) map[string]string {
-	at := slices.IndexFunc(c.doses, func(it *ast.Doses) bool { return it.Table.Name == t.Name })
-	if at < 0 {
-		return nil
-	}
-	named := regimen.Named(c.doses[at], t.Columns)
-	w.Subjects, w.Records = make([]string, len(w.Own)), &records.Table{Times: w.Own, Columns: map[string][]float64{}}
-	for i, name := range t.Columns {
-		if named[name] != "" {
-			w.Records.Columns[named[name]] = t.Data[i]
+	if t.times != nil {
+		t.times = nil
+		for _, x := range data[k] {
+			t.times = append(t.times, x*ratio)
 		}
 	}
-	add := func(to []string, name string) {
-		if i := slices.Index(t.Columns, name); i >= 0 {
-			for row, x := range t.Data[i] {
-				to[row] += "\x00" + strconv.FormatFloat(x, 'g', -1, 64)
-			}
-		}
-		if i := t.text(name); i >= 0 {
-			for row, x := range t.texts[i].cells {
-				to[row] += "\x00" + x
-			}
-		}
-	}
-	subjects, kinds := regimen.Reading(c.file, t.Name)
-	for _, name := range subjects {
-		add(w.Subjects, name)
-	}
-	for _, name := range kinds {
-		add(w.Kinds, name)
-	}
-	return named
 }
 
 // undrawn is the table of observations that name none, of a model that is to be simulated at Env.Times.

@@ -151,7 +151,9 @@ func tied(c *checker, passes []*variant) {
 				continue
 			}
 			list := records.Tied(v.rows[d.of.Name], d.rows, d.of.Data[slices.Index(d.of.Columns, "time")])
-			list = slices.DeleteFunc(list, func(i int) bool { return v.readEarly(d.of.Name, i) })
+			list = slices.DeleteFunc(list, func(i int) bool {
+				return v.readEarly(d.of.Name, i) || d.rows[i] && !holds(c, d.of, i)
+			})
 			if len(list) > 0 && rows[d.span] == nil {
 				doses = append(doses, d)
 			}
@@ -165,10 +167,19 @@ func tied(c *checker, passes []*variant) {
 		}
 		c.list.Warnf(CodeData, d.span,
 			"measured before an event of the same time, and read after it: %s of %q; to have "+
-				"them read before it, let the event come a moment later: at %[2]s.time + "+
-				"%s", records.List(rows[d.span]),
+				"them read before it, let the times of the rows differ, or the event come a moment later: at "+
+				"%[2]s.time + %s", records.List(rows[d.span]),
 			d.of.Name, moment)
 	}
+}
+
+// holds reports whether a row has a value of an observation.
+func holds(c *checker, t *dataTable, row int) bool {
+	return slices.ContainsFunc(c.observes, func(it *ast.Observe) bool {
+		of, name := memberOf(it.From)
+		k := slices.Index(t.Columns, name.Name)
+		return of != nil && of.Name == t.Name && k >= 0 && !math.IsNaN(t.Data[k][row])
+	})
 }
 
 // readEarly reports whether a row reads what was before an event of its time.
@@ -350,7 +361,7 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 	c.variant.doses = append(c.variant.doses, eventRows{chosen, from.table, it.Time.Pos(), exact})
 	d := &dose{Rows: &regimen.Rows{Read: map[int]model.Expr{}}, from: from.table, chosen: it.Where != nil}
 	for i, in := range chosen {
-		if in {
+		if in && (from.table.added == nil || !from.table.added[i]) {
 			d.List = append(d.List, i)
 		}
 	}

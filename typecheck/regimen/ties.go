@@ -113,7 +113,7 @@ func Keep(c Checker, t *Table, tied []int, at []bool) *Early {
 	var when []float64
 	for _, i := range tied {
 		between := false
-		for k := 0; k < i; k++ {
+		for k := 0; k <= i; k++ { // i itself may be the row of an event, which comes before what is measured there
 			between = between || at[k] && times[k] == times[i]
 		}
 		if between {

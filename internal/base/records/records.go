@@ -36,7 +36,7 @@ func Broken(rows []bool, times []float64) string {
 // Tied lists the rows, from 0, that are measured and that stand before a dosed one of the same time.
 func Tied(measured, dosed []bool, times []float64) (list []int) {
 	for i, in := range measured {
-		if !in || i < len(dosed) && dosed[i] {
+		if !in {
 			continue
 		}
 		for j := i + 1; j < len(dosed) && j < len(times); j++ {

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
+	regimens "odes.dev/odes/typecheck/regimen"
 )
 
 // Model returns the text and the files of a model, in which the table of the doses holds those of another file. That is
@@ -133,6 +134,9 @@ type regimen struct {
 
 	kinds *records.Table // the rows of the table
 	given *records.Table // those of the doses
+
+	inputs    map[int]string // columns of the table that the model interpolates, with the kind of it
+	occasions []int          // columns of occasions
 }
 
 // find finds the table, and the rows of the subject.
@@ -186,6 +190,18 @@ func (r *regimen) find(files fs.FS, experiment string) error {
 	for k, h := range r.table.Columns {
 		if _, is := r.named[bare(h)]; !is && !taken[k] {
 			r.named[bare(h)] = k
+		}
+	}
+	inputs, occasions := regimens.Inputs(r.model, name)
+	r.inputs = map[int]string{}
+	for name, kind := range inputs {
+		if k, is := r.named[name]; is {
+			r.inputs[k] = kind
+		}
+	}
+	for _, name := range occasions {
+		if k, is := r.named[name]; is {
+			r.occasions = append(r.occasions, k)
 		}
 	}
 	return r.subject(name, experiment)
@@ -408,7 +424,7 @@ func (r *regimen) merge() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k < 0 && at >= 0 { // the table has no such column
+		if k < 0 && (at >= 0 || name == records.Kind && r.stays()) { // the table has no such column
 			k = len(header)
 			header, from = append(header, name), append(from, at)
 		}
@@ -439,7 +455,7 @@ func (r *regimen) merge() ([]byte, error) {
 				case from[k] >= 0:
 					row[k] = r.doses.Cells[from[k]][next]
 				case !is:
-					row[k] = r.table.Cells[k][like]
+					row[k] = r.covariate(k, like, r.given.Times[next])
 				case name == records.Kind || name == records.Missed:
 					row[k] = "1"
 				default:
@@ -454,14 +470,10 @@ func (r *regimen) merge() ([]byte, error) {
 		if of[i] {
 			add(r.kinds.Times[i], true)
 		}
-		if kind := r.kinds.KindOf(i); !of[i] || kind == records.Measurement || kind == records.OtherEvent {
-			row := make([]string, len(header))
-			for k := range row {
-				if row[k] = "0"; k < len(r.table.Cells) {
-					row[k] = r.table.Cells[k][i]
-				}
-			}
-			out = append(out, row)
+		kind := r.kinds.KindOf(i)
+		given := of[i] && kind != records.Measurement && kind != records.OtherEvent
+		if !given || r.stays() {
+			out = append(out, r.old(i, len(header), given, isRecord))
 		}
 		if i == end {
 			add(0, false)
@@ -476,6 +488,53 @@ func (r *regimen) merge() ([]byte, error) {
 		return nil, err
 	}
 	return []byte(b.String()), nil
+}
+
+// old returns a row of the table, with as many cells. One that was given is a record that gives nothing.
+func (r *regimen) old(i, cells int, given bool, isRecord map[int]string) []string {
+	row := make([]string, cells)
+	for k := range row {
+		name := isRecord[k]
+		switch {
+		case given && name == records.Kind:
+			row[k] = strconv.Itoa(records.OtherEvent)
+		case given && name != "" && name != "time":
+			row[k] = "0"
+		case k < len(r.table.Cells):
+			row[k] = r.table.Cells[k][i]
+		case name == records.Kind:
+			row[k] = "." // as its amount says
+		default:
+			row[k] = "0"
+		}
+	}
+	return row
+}
+
+// stays reports whether rows of doses stay, as rows that give nothing: the model reads something else of them.
+func (r *regimen) stays() bool { return len(r.inputs)+len(r.occasions) > 0 }
+
+// covariate returns what a new dose has in a column of the table that its file lacks. What the model reads along its
+// run stays as it is; the rest is that of a row of the table.
+func (r *regimen) covariate(k, like int, time float64) string {
+	kind, input := r.inputs[k]
+	values, err := r.table.Numbers(k)
+	if !input && !slices.Contains(r.occasions, k) || err != nil {
+		return r.table.Cells[k][like]
+	}
+	var of regimens.Input
+	for _, i := range r.rows {
+		if x := values[i]; x == x {
+			of.Times, of.Values = append(of.Times, r.kinds.Times[i]), append(of.Values, x)
+		}
+	}
+	if !input {
+		kind = "previous"
+	}
+	if x := of.At(kind, time); x == x {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return "." // which is left out
 }
 
 // like returns the row of the subject that a new dose takes from what its file does not have: its last record up to

@@ -85,6 +85,24 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// TestCovariatesInTime: other doses change no covariate that the model reads along its run, nor occasions. The rows of
+// the old doses stay for what else they have, and give nothing.
+func TestCovariatesInTime(t *testing.T) {
+	for kind, want := range map[string]string{
+		"previous": "72", "next": "74", "linear": "73", "spline": ".",
+	} {
+		text := strings.Replace(model, "gut' = -gut\n", "gut' = -gut*interp(D.time, D.WT, t, kind = "+kind+")\n"+
+			"random e ~ normal(0, 1) by D.OCC\n", 1)
+		got, err := redosed(t, text, "ID,TIME [h],dose,CMT,WT,OCC,DV\na,0,100,1,70,1,.\na,2,0,2,72,2,3\n"+
+			"a,4,60,1,74,2,0\nb,0,90,1,80,1,.\n", "subject_a", "TIME,AMT\n3,20\n")
+		lines := "ID,TIME [h],dose,CMT,WT,OCC,DV,EVID\na,0,0,1,70,1,.,2\na,2,0,2,72,2,3,.\na,3,20,1," + want +
+			",2,.,1\na,4,0,1,74,2,0,2\nb,0,90,1,80,1,.,.\n"
+		if err != nil || got != lines {
+			t.Errorf("%s: %v\n%s\nwant\n%s", kind, err, got, lines)
+		}
+	}
+}
+
 // TestWritten: a table that is written in the model becomes a file, and all else stays on its line.
 func TestWritten(t *testing.T) {
 	text := "time t from 0 to 24\nstate gut = 0\ndata D {\n  ID = [1, 1]\n  time = [0, 2] [h]\n  AMT = [5, nan]\n" +

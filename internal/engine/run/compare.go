@@ -309,7 +309,7 @@ func (c *Comparison) Run(ctx context.Context) error {
 				ok = ok && take(&g.Term, len(g.T))
 			}
 			if !ok {
-				return c.noValue(g)
+				return c.noValue(g, p.runner.out.To)
 			}
 		}
 		if n := len(p.runner.out.Values) - row; len(c.ends) > 0 && !take(&c.Ends, n) {
@@ -319,16 +319,20 @@ func (c *Comparison) Run(ctx context.Context) error {
 	return nil
 }
 
-// noValue says which number of g is missing.
-func (c *Comparison) noValue(g *result.Compared) error {
+// noValue says which number of g is missing. Its run went up to end.
+func (c *Comparison) noValue(g *result.Compared, end float64) error {
 	where := ""
 	if g.Experiment != "" {
 		where = " in experiment " + g.Experiment
 	}
-	for i, v := range g.Prediction.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%w: %s at %s%s", ErrNoValue, g.Observation, diag.Number(g.T[i]), where)
+	for _, t := range g.T { // one of these takes the others with it
+		if t > end && !math.IsInf(t, 1) {
+			return fmt.Errorf("%w: %s at %s%s, which is after the end of the run at %s", ErrNoValue, g.Observation,
+				diag.Number(t), where, diag.Number(end))
 		}
+	}
+	if i := len(g.Prediction.Values); i < len(g.T) { // those before it have one
+		return fmt.Errorf("%w: %s at %s%s", ErrNoValue, g.Observation, diag.Number(g.T[i]), where)
 	}
 	return fmt.Errorf("%w: %s%s, or the noise around it", ErrNoValue, g.Observation, where)
 }

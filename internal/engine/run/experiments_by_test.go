@@ -405,3 +405,59 @@ func TestOtherDoses(t *testing.T) {
 		}
 	}
 }
+
+// TestEquilibrateFromTable: in `equilibrate` of an experiment from a table, a column is its one value there.
+func TestEquilibrateFromTable(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 3
+param u = 1
+state x = 0
+x' = u - x
+data D { ID = [1, 1, 2, 2]  time = [1, 2, 1, 2]  dose = [3, 3, 5, 5]  y = [0, 0, 0, 0] }
+observe y = x ~ normal(1) from D.y
+experiment s from D by D.ID { equilibrate { u = D.dose } }
+objective L = nll()
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := m.CompareRows(false, odes.Options{})
+	if err == nil {
+		err = c.Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range []float64{3, 5} {
+		for k, time := range []float64{1, 2} {
+			if want := 1 + (u-1)*math.Exp(-time); !modeltest.Near(c.Groups[i].Prediction.Values[k], want, 1e-5) {
+				t.Errorf("subject %d at %g: %g, want %g", i+1, time, c.Groups[i].Prediction.Values[k], want)
+			}
+		}
+	}
+}
+
+// TestMeasuredAfterTheEnd: a measurement after the end of a run, which an experiment sets, is named.
+func TestMeasuredAfterTheEnd(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+param T = 50
+time t from 0 to T
+state x = 1
+x' = -x
+data D { ID = [1, 1]  time = [1, 10]  y = [0, 0] }
+observe y = x ~ normal(1) from D.y
+experiment s from D by D.ID { T = 6 }
+objective L = nll()
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := m.CompareRows(false, odes.Options{})
+	if err == nil {
+		err = c.Run(t.Context())
+	}
+	if says := "y at 10 in experiment s_1, which is after the end of the run at 6"; err == nil ||
+		!strings.Contains(err.Error(), says) {
+		t.Errorf("error %v, want %s", err, says)
+	}
+}
