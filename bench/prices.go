@@ -60,20 +60,30 @@ func writePrices(page string) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString("| example | none | `quad_tol` | `stability` | `trust` | `control` |\n")
-	b.WriteString("|---|---:|---:|---:|---:|---:|\n")
+	var rows []string
 	for _, path := range list {
 		least, err := priceOf(path)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "left out: %s: %v\n", path, err)
 			continue
 		}
-		fmt.Fprintf(&b, "| `%s` | %.3g |", exampleName(path), 1e3*least[0])
+		row := fmt.Sprintf("| `%s` | %.3g |", exampleName(path), 1e3*least[0])
 		for _, t := range least[1:] {
-			fmt.Fprintf(&b, " %.2f |", t/least[0])
+			row += fmt.Sprintf(" %.2f |", t/least[0])
 		}
-		b.WriteString("\n")
+		rows = append(rows, row)
+	}
+	var b strings.Builder // two examples in each line, so that the page is not twice as long
+	b.WriteString("| example | none | `quad_tol` | `stability` | `trust` | `control` " +
+		"| | none | `quad_tol` | `stability` | `trust` | `control` |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|\n")
+	half := (len(rows) + 1) / 2
+	for i, row := range rows[:half] {
+		other := "| | | | | | |"
+		if half+i < len(rows) {
+			other = rows[half+i]
+		}
+		b.WriteString(row + strings.TrimPrefix(other, "|") + "\n")
 	}
 	return writeTable(page, "prices", b.String())
 }

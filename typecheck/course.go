@@ -58,10 +58,7 @@ func rowsRead(c *checker, g *entity) []bool {
 	}
 	c.courses[g] = slices.Repeat([]bool{true}, g.table.rows()) // for what chooses the rows
 	if rows := ownRows(c, g); slices.Contains(rows, true) {
-		c.courses[g] = slices.Clone(rows)
-	}
-	for i, added := range g.table.added { // for observations alone
-		c.courses[g][i] = c.courses[g][i] && !added
+		c.courses[g] = rows
 	}
 	return c.courses[g]
 }

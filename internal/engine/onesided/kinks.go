@@ -115,7 +115,8 @@ type spot struct {
 	peak  int        // the element of the functionals that is largest there, where of is the tape of these
 	value tape.Value
 	at    vec.Values
-	// curves tells that only second derivatives need not be finite: as those of pⁿ at p = 0 and n = 1, which has one side.
+	// curves tells that only second derivatives need not be finite: as those of pⁿ at p = 0 and n = 1, which has one
+	// side.
 	curves bool
 }
 

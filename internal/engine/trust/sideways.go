@@ -263,9 +263,9 @@ func (x *Sideways) comes(off, away float64) bool {
 	return float64(off*x.Part) <= float64(PartOfDerivatives*math.Abs(away))
 }
 
-// towards fills in what numbers on one side continue to at the variable itself: linearly, or as a square or a root of the
-// distance does, or the nearer ones as they are, whichever is nearest to what they are compared with. Beyond something
-// else, there is no line.
+// towards fills in what numbers on one side continue to at the variable itself: linearly, or as a square or a root of
+// the distance does, or the nearer ones as they are, whichever is nearest to what they are compared with. Beyond
+// something else, there is no line.
 func (x *Sideways) towards(row, other, near, far []float64) []float64 {
 	for l, y := range other {
 		row[l] = near[l]
