@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/internal/engine/coincide"
 	"odes.dev/odes/internal/engine/compiled"
+	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/trust"
@@ -343,9 +344,10 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)
 	}))
-	apart := movedBy(r.allMet(), r.columns)
+	met := r.allMet()
 	for k := range n {
-		known := !unknown(mine, theirs, apart, k)
+		known := !mine.Unknown[k] && !theirs.Unknown[k] &&
+			!(k < r.columns && (mine.rests(met, k) || theirs.rests(met, k)))
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
 		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
 		for c := range mine.Met {
@@ -375,22 +377,18 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	return d, all
 }
 
-// unknown reports whether sides along motion k are not known: also where a column that may move causes apart does not
-// do so to first order, as by a square.
-func unknown(mine, theirs *Sides, apart []bool, k int) bool {
-	return mine.Unknown[k] || theirs.Unknown[k] ||
-		k < len(apart) && apart[k] && mine.together(k) && theirs.together(k)
-}
-
-// movedBy marks columns that may move causes of meetings apart.
-func movedBy(met []trust.Meeting, columns int) []bool {
-	row := make([]bool, columns)
-	for i := range met {
-		for k := range row {
-			row[k] = row[k] || met[i].Fold.Moves.Has(k)
-		}
+// rests reports whether column k may move causes that met, but moves none of them to first order, as by a square: then
+// nothing is known of what it does.
+func (s *Sides) rests(met []trust.Meeting, k int) bool {
+	moved := func(story []contact.Step) bool {
+		return slices.ContainsFunc(story, func(x contact.Step) bool { return x.Shift != 0 })
 	}
-	return row
+	return slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
+		return !m.Parts(2*k, 2*k+1) && !moved(m.Stories[2*k]) && !moved(m.Stories[2*k+1]) &&
+			slices.ContainsFunc(met, func(x trust.Meeting) bool {
+				return x.Fold.Moves.Has(k) && math.Abs(x.T-m.T) <= m.Within()
+			})
+	})
 }
 
 // bendsAlong reports whether motion k, of a column or along a direction, moves what a row marks.
