@@ -34,7 +34,7 @@ func main() {
 // make the file a quarter larger.
 var quick = []string{
 	"math", "math/bits", "strconv", "internal/strconv",
-	"odes.dev/odes/vm", "odes.dev/odes/vm/internal/kernel", "odes.dev/odes/solvers",
+	"odes.dev/odes/vm", "odes.dev/odes/vm/internal/kernel",
 	"odes.dev/odes/internal/base/elem", "odes.dev/odes/internal/base/simd", "odes.dev/odes/internal/base/sizes",
 }
 
