@@ -178,7 +178,7 @@ func TestBeside(t *testing.T) {
 		want []want
 	}{
 		"observed at the time": {with(1, add(5), site(1)), []want{{solvers.OneSided, "e", obs, 0}}},
-		"silent":               {silent, []want{{solvers.OneSided, "e", obs, 0}}}, // a trigger decides whether an event comes
+		"silent":               {silent, []want{{solvers.OneSided, "e", obs, 0}}}, // it decides whether an event comes
 		"observed just after":  {with(1, add(5), site(1+soon)), []want{{solvers.OneSided, "e", obs, soon}}},
 		"observed just before": {with(1+soon, add(5), site(1)), []want{{solvers.OneSided, "e", obs, soon}}},
 		"observed later":       {with(1, add(5), site(1+3e-9)), nil},
