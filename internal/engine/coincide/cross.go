@@ -304,6 +304,20 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 	if c.renumbers(happened, was) {
 		c.leaps[direction] = true
 	}
+	if c.spares(happened, was) {
+		c.unknown[direction] = true
+	}
+}
+
+// spares reports whether an event that happens once has done so in one of two stories alone: in the other, it is still
+// to come.
+func (c *Crossing) spares(happened, was []int) bool {
+	for e := range c.events {
+		if c.events[e].Once && slices.Contains(happened, e) != slices.Contains(was, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // renumbers reports whether an event happens more or less often than in the run, and something is read of one of its
