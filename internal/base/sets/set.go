@@ -13,7 +13,7 @@ func New(n int) Set { return make(Set, (n+63)/64) }
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 
 // Has reports whether i is a member; a nil set has none.
-func (s Set) Has(i int) bool { return s != nil && s[i/64]>>(i%64)&1 != 0 }
+func (s Set) Has(i int) bool { return i/64 < len(s) && s[i/64]>>(i%64)&1 != 0 }
 
 // Empty reports whether there is no member.
 func (s Set) Empty() bool {

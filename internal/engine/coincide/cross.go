@@ -55,6 +55,12 @@ func (m *Met) Parts(a, b int) bool {
 	return len(m.Stories[a]) > 1 || len(m.Stories[b]) > 1 || m.Differs(a, b)
 }
 
+// Still reports whether a move along either of two directions neither parts causes nor moves their time.
+func (m *Met) Still(a, b int) bool {
+	moved := func(x contact.Step) bool { return x.Shift != 0 }
+	return !m.Parts(a, b) && !slices.ContainsFunc(m.Stories[a], moved) && !slices.ContainsFunc(m.Stories[b], moved)
+}
+
 // Story is what happens along a direction, in its order.
 func (m *Met) Story(direction int) (text string) {
 	for _, s := range m.Stories[direction] {

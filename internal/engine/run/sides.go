@@ -8,7 +8,6 @@ import (
 
 	"odes.dev/odes/internal/engine/coincide"
 	"odes.dev/odes/internal/engine/compiled"
-	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/onesided"
 	"odes.dev/odes/internal/engine/trust"
@@ -346,8 +345,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	}))
 	met := r.allMet()
 	for k := range n {
-		known := !mine.Unknown[k] && !theirs.Unknown[k] &&
-			!(k < r.columns && (mine.rests(met, k) || theirs.rests(met, k)))
+		known := !mine.unknown(met, k) && !theirs.unknown(met, k)
 		d.Leaps[k] = known && mine.Leaps[k] && theirs.Leaps[k]
 		known = known && !mine.Leaps[k] && !theirs.Leaps[k]
 		for c := range mine.Met {
@@ -377,17 +375,13 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	return d, all
 }
 
-// rests reports whether column k may move causes that met, but moves none of them to first order, as by a square: then
-// nothing is known of what it does.
-func (s *Sides) rests(met []trust.Meeting, k int) bool {
-	moved := func(story []contact.Step) bool {
-		return slices.ContainsFunc(story, func(x contact.Step) bool { return x.Shift != 0 })
-	}
-	return slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
-		return !m.Parts(2*k, 2*k+1) && !moved(m.Stories[2*k]) && !moved(m.Stories[2*k+1]) &&
-			slices.ContainsFunc(met, func(x trust.Meeting) bool {
-				return x.Fold.Moves.Has(k) && math.Abs(x.T-m.T) <= m.Within()
-			})
+// unknown reports whether what happens along motion k is not known: also where column k may move causes that met, and
+// moves none of them to first order, as by a square.
+func (s *Sides) unknown(met []trust.Meeting, k int) bool {
+	return s.Unknown[k] || slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
+		return m.Still(2*k, 2*k+1) && slices.ContainsFunc(met, func(x trust.Meeting) bool {
+			return x.Fold.Moves.Has(k) && math.Abs(x.T-m.T) <= m.Within()
+		})
 	})
 }
 
