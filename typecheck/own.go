@@ -14,7 +14,7 @@ import (
 // ownRate reports a term of the right-hand side of a state of unknown unit that is proportional to
 // the state, by a factor that is not in 1/time. It returns false if it reports one.
 func (c *checker) ownRate(what string, sym *model.Symbol, value model.Expr) bool {
-	want := units.One.Div(c.model.Time.Type.Unit)
+	want := units.One.Div(c.timeUnitKnown())
 	if !want.Known() || sym.Type.Unit.Known() || value.Type().Unit.Known() || c.unitMode == "off" {
 		return true
 	}

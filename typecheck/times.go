@@ -73,7 +73,7 @@ func ownTable(c *checker, it *ast.Observe, u units.Unit) (*ast.Observe, *dataTab
 		Table: &model.Table{
 			Name: undrawn, Columns: []string{"time"}, Data: [][]float64{c.env.Times}, Span: it.Name.Span,
 		},
-		units: []units.Unit{c.model.Time.Type.Unit},
+		units: []units.Unit{c.timeUnitKnown()},
 	}
 	for _, o := range c.observes {
 		if o.From == nil {

@@ -162,7 +162,7 @@ func tied(c *checker, passes []*variant) {
 	}
 	for _, d := range doses {
 		moment := "1e-9"
-		if u := c.model.Time.Type.Unit; u.Known() && !u.Plain() {
+		if u := c.timeUnitKnown(); u.Known() && !u.Plain() {
 			moment += " " + bracketed(u)
 		}
 		c.list.Warnf(CodeData, d.span,
