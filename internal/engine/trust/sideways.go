@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -18,6 +19,9 @@ type Sideways struct {
 // that move causes apart, in all numbers met, then those by which it is for other reasons. With second, so are those by
 // which second derivatives may jump.
 func (s *Result) Suspects(second bool) (list []int, met int) {
+	if len(s.Meetings) == 0 && s.None() { // the usual case, without passes over what may be millions of derivatives
+		return nil, 0
+	}
 	open := func(k int, of func(i, at int) bool) bool {
 		for i := range s.Values {
 			if at := i*s.Columns + k; (second || !s.decided(i, k)) && of(i, at) {
@@ -97,11 +101,10 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 // come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
 // sides say that the run itself has; nil for nothing.
 func (s *Result) TakeBeside(d *Decision) {
-	for at := range s.Gradient {
-		i, k := at/s.Columns, at%s.Columns
-		e, known := s.Ends[at]
+	for _, at := range slices.Sorted(maps.Keys(s.Ends)) {
+		i, k, e := at/s.Columns, at%s.Columns, s.Ends[at]
 		switch y := s.Values[i]; {
-		case !known || s.decided(i, k):
+		case s.decided(i, k):
 		case math.IsInf(s.Unlike[at], 1):
 			leap, leaps := leapOf(e, &y, s.promised)
 			leap.Value, leap.Column = i, k
