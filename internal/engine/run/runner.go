@@ -75,11 +75,12 @@ type tools struct {
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
 type others struct {
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
-	// that they show. careful has derivatives under error control. beside makes independent runs with other values.
-	other, careful, beside *Runner
-	share                  float64
-	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
-	// tighter tolerances.
+	// that they show. careful has derivatives under error control, and finer has tolerances that are finerBy times those
+	// of the Runner. beside makes independent runs with other values.
+	other, careful, finer, beside *Runner
+	share, finerBy                float64
+	// last is the Runner that made the last result: another one where derivatives needed error control, or they or
+	// sens_tol tighter tolerances.
 	last   *Runner
 	logged *bool // whether the run that this one is compared with has a log; nil where it is none of these
 }
@@ -332,11 +333,20 @@ func (r *Runner) tellProgress() {
 func (r *Runner) Report() result.Settings { return r.report(r.lanes) }
 
 // Last returns the Setup of the run of the last result: another one than that of r where derivatives needed error
-// control, or sens_tol tighter tolerances.
+// control, or they or sens_tol tighter tolerances.
 func (r *Runner) Last() Setup { return r.last.setup }
 
-// Careful reports whether the derivatives of the last result needed error control.
-func (r *Runner) Careful() bool { return r.last == r.careful }
+// AsLast returns a setup of r as that of the last result is, whose derivatives may have needed error control or tighter
+// tolerances.
+func (r *Runner) AsLast(setup Setup) Setup {
+	switch r.last {
+	case r.careful:
+		return setup.With(func(s *settings.Settings) { s.Control = settings.ControlOn })
+	case r.finer:
+		return setup.With(func(s *settings.Settings) { s.Tighten(r.finerBy, r.specimen().Info().Order) })
+	}
+	return setup
+}
 
 // Opinion returns what an independent run says of the last result; nil where nothing was compared.
 func (r *Runner) Opinion() *trust.Opinion { return r.opinion }
@@ -356,7 +366,7 @@ func (r *Runner) Set(set ...compiled.Override) error {
 			return r.model.Experiments[i].wrap(err)
 		}
 	}
-	for _, x := range []*Runner{r.other, r.careful, r.beside} {
+	for _, x := range []*Runner{r.other, r.careful, r.finer, r.beside} {
 		if x == nil {
 			continue
 		}
@@ -411,7 +421,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*result.Sensitivities, erro
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	for _, x := range []*Runner{r.last, r.other, r.careful, r.beside} {
+	for _, x := range []*Runner{r.last, r.other, r.careful, r.finer, r.beside} {
 		if x != nil && x != r {
 			x.release()
 		}
