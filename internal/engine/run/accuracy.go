@@ -328,10 +328,12 @@ const (
 )
 
 // Error control of derivatives carries a tangent for each variable. Where there are manyTangents, runs with tolerances
-// of leastPart of what they were cost less, and are tried first.
+// of leastPart of what they were cost less, and are tried first. They aim at a part of the error that makes a mark,
+// since errors follow tolerances roughly.
 const (
 	manyTangents = 16
 	leastPart    = 1e-3
+	aimedAt      = 0.1
 )
 
 // controlled repeats a, the attempt of r, with derivatives under error control if its derivatives are not sound and
@@ -401,10 +403,10 @@ func (a *attempt) lost() bool {
 // It returns nil where derivatives are by few variables, or errors are not why they are marked, or do not follow.
 func (r checking) tightened(ctx context.Context, a *attempt) (*attempt, error) {
 	reached, _ := a.s.Accuracy(a.opinion.Sizes)
-	part := max(float64(0.5*trust.LooseDerivative)/reached, leastPart)
+	part := max(float64(aimedAt*trust.LooseDerivative)/reached, leastPart)
 	rtol := float64(part * r.settings.Solver.RTol)
 	if r.problem.Width() < manyTangents || r.settings.Mode != sens.ModeAdjoint || a.opinion.Failed != nil ||
-		!(part < 0.5) || !(rtol > 100*settings.LeastTol) {
+		!(part < aimedAt) || !(rtol > 100*settings.LeastTol) {
 		return nil, nil
 	}
 	if r.finer == nil || r.finerBy != part {
