@@ -619,8 +619,11 @@ func kinkedBy(r *Runner, kinks []onesided.Fold) (list []bool) {
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that.
 func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
-	if len(folds) > 0 || out.Unseen() { // zeros may be none
+	switch {
+	case len(folds) > 0 || out.Unseen(): // zeros may be none
 		r.foldsOf(out, folds)
+	case r.wantsSecond() && r.reading.past != nil && !r.manySides(): // steps end where a delay says: zeros have errors
+		r.reachedBy(out)
 	}
 	if len(r.parts) == 0 {
 		return
@@ -635,15 +638,32 @@ func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 	}
 }
 
+// manySides reports whether there are so many derivatives that telling which are those of one side takes longer than it
+// is worth.
+func (r *Runner) manySides() bool {
+	const most, mostColumns = 100_000, 5_000
+	return len(r.objectives)*r.columns > most || r.columns > mostColumns
+}
+
+// reachedBy marks derivatives by what values depend on.
+func (r *Runner) reachedBy(out *trust.Result) {
+	out.Reached = make([]bool, len(out.Gradient))
+	for i, o := range r.objectives {
+		copy(out.Reached[i*r.columns:], r.worker.Reaches(o.row, r.places, r.columns))
+	}
+}
+
 // foldsOf does so for the folds of the run itself.
 func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
-	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
+	many := r.manySides()
 	n := len(out.Gradient)
-	many := n > most || r.columns > mostColumns
 	for _, list := range out.Lists() {
 		if !many || list == &out.Sided || list == &out.Rounded {
 			*list = make([]bool, n)
 		}
+	}
+	if !many {
+		r.reachedBy(out)
 	}
 	for i, o := range r.objectives {
 		at := i * r.columns
@@ -674,7 +694,6 @@ func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
 		if many {
 			continue
 		}
-		copy(row(out.Reached), r.worker.Reaches(o.row, r.places, r.columns))
 		for k, reached := range row(out.Reached) {
 			out.Bent[at+k] = out.Bent[at+k] && reached
 			out.Curved[at+k] = (out.Curved[at+k] || out.Bent[at+k]) && reached
