@@ -402,11 +402,12 @@ func (a *attempt) lost() bool {
 // tightened repeats a, the attempt of r, with tolerances so much tighter that errors which follow them leave no mark.
 // It returns nil where derivatives are by few variables, or errors are not why they are marked, or do not follow.
 func (r checking) tightened(ctx context.Context, a *attempt) (*attempt, error) {
+	if r.problem.Width() < manyTangents || r.settings.Mode != sens.ModeAdjoint || a.opinion.Failed != nil {
+		return nil, nil
+	}
 	reached, _ := a.s.Accuracy(a.opinion.Sizes)
 	part := max(float64(aimedAt*trust.LooseDerivative)/reached, leastPart)
-	rtol := float64(part * r.settings.Solver.RTol)
-	if r.problem.Width() < manyTangents || r.settings.Mode != sens.ModeAdjoint || a.opinion.Failed != nil ||
-		!(part < aimedAt) || !(rtol > 100*settings.LeastTol) {
+	if rtol := float64(part * r.settings.Solver.RTol); !(part < aimedAt) || !(rtol > 100*settings.LeastTol) {
 		return nil, nil
 	}
 	if r.finer == nil || r.finerBy != part {
