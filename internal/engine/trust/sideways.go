@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/result"
 )
 
@@ -187,10 +188,10 @@ const partOfRounding = 1e-13
 // says of second derivatives.
 func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, second bool) {
 	row := make([]float64, s.Columns)
-	moved := 0
-	for _, by := range steps {
+	moved, only := 0, 0
+	for k, by := range steps {
 		if by != 0 {
-			moved++
+			moved, only = moved+1, k
 		}
 	}
 	alone := moved == 1
@@ -210,7 +211,9 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 		off := math.Abs(y - there)
 		apart := x.Near.Values[i].Value - y
 		least := float64(x.Noise*size) + min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
-		jumps := !(off <= noise+least || x.comes(off, apart) ||
+		power := alone && isPower(
+			fine.Gradient[from+only], near[only], x.Far.Gradient[from+only], apart/steps[only])
+		jumps := !(power || off <= noise+least || x.comes(off, apart) ||
 			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
 		for k, by := range steps {
 			if by == 0 {
@@ -223,7 +226,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 					off = math.Abs(fine.Gradient[from+k] - slope)
 				}
 				g, far := fine.Gradient[from+k], x.Far.Gradient[from+k]
-				if little := float64(PartOfDerivatives * x.Part * size); x.comes(off, near[k]-g) ||
+				if little := float64(PartOfDerivatives * x.Part * size); power || x.comes(off, near[k]-g) ||
 					(float64(off*math.Abs(by)) <= little || y == 0 && g == 0) && returns(g, near[k], far) {
 					off = 0 // the line through Near and Far is not straight
 				}
@@ -291,6 +294,16 @@ func (x *Sideways) line(slope, near, apart, by float64) bool {
 
 // returns reports whether numbers at Near and Far come back to y, as some power of the distance does.
 func returns(y, near, far float64) bool { return math.Abs(near-y) <= 2*math.Abs(far-near) }
+
+// isPower reports whether a derivative by a column that was moved alone differs from g at Near and Far as a power of the
+// distance does, however slowly that goes to zero, as those of |p|^1.5 at 0: the mean slope from the variable itself to
+// Near says the same of the power.
+func isPower(g, near, far, mean float64) bool {
+	const least, off = 0.1, 1e-4
+	d := near - g
+	power := elem.Log((far-g)/d) / math.Ln2
+	return power >= least && math.Abs(float64((mean-g)*(1+power))-d) <= float64(off*math.Abs(d))
+}
 
 // returns puts numbers that come back to those that they are compared with in the place of what towards makes of them.
 func (x *Sideways) returns(row, other, near, far []float64) []float64 {
