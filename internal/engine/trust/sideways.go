@@ -179,6 +179,58 @@ func mostOf(s *Result, i int, by []float64) float64 {
 // partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
 const partOfRounding = 1e-13
 
+// comesApart reports whether value i jumps on the way from a run on one side, which is away by steps, to fine. It fills
+// row with what derivatives there continue to.
+func (s *Result) comesApart(fine *result.Sensitivities, x *Sideways, i int, steps, row []float64) bool {
+	from, to := i*s.Columns, (i+1)*s.Columns
+	near := x.Near.Gradient[from:to]
+	x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
+	// The value at the variables themselves, by the derivatives on their side: exact for cubics.
+	y, beside := fine.Values[i].Value, x.Near.Values[i].Value
+	there := beside
+	for k, by := range steps {
+		if by != 0 {
+			there -= float64(by * 0.5 * (row[k] + near[k]))
+		}
+	}
+	// Beyond the noise, runs do not agree on what happens.
+	noise := min(10*s.Values[i].Error, float64(LooseValue*math.Abs(y)))
+	least := float64(x.Noise*max(math.Abs(y), math.Abs(beside))) +
+		min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
+	off := math.Abs(y - there)
+	return !(off <= noise+least || x.comes(off, beside-y) ||
+		y == 0 && returns(y, beside, x.Far.Values[i].Value))
+}
+
+// Aslant notes second derivatives of values that jump where several columns move by steps, and where none of them does
+// alone.
+func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64) {
+	row := make([]float64, s.Columns)
+	for i := range s.Values {
+		if !s.comesApart(fine, x, i, steps, row) || s.leapsAlone(i, steps) {
+			continue
+		}
+		for k, by := range steps {
+			if at := i*s.Columns + k; by != 0 {
+				s.Leapt[at] = make([]bool, s.Columns)
+				for l, other := range steps {
+					s.Leapt[at][l] = l != k && other != 0
+				}
+			}
+		}
+	}
+}
+
+// leapsAlone reports whether a derivative of value i is known to jump where one of the columns that steps move does.
+func (s *Result) leapsAlone(i int, steps []float64) bool {
+	for k, by := range steps {
+		if by != 0 && slices.Contains(s.Leapt[i*s.Columns+k], true) {
+			return true
+		}
+	}
+	return false
+}
+
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
 // them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
 // says of second derivatives.
@@ -191,24 +243,12 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 		}
 	}
 	alone := moved == 1
-	for i, v := range s.Values {
+	for i := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
 		near := x.Near.Gradient[from:to]
-		x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-		// The value at the variables themselves, by the derivatives on their side: exact for cubics.
-		y, there := fine.Values[i].Value, x.Near.Values[i].Value
-		for k, by := range steps {
-			if by != 0 {
-				there -= float64(by * 0.5 * (row[k] + near[k]))
-			}
-		}
-		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
-		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
-		off := math.Abs(y - there)
-		apart := x.Near.Values[i].Value - y
-		least := float64(x.Noise*size) + min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
-		jumps := !(off <= noise+least || x.comes(off, apart) ||
-			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
+		y := fine.Values[i].Value
+		size, apart := max(math.Abs(y), math.Abs(x.Near.Values[i].Value)), x.Near.Values[i].Value-y
+		jumps := s.comesApart(fine, x, i, steps, row)
 		for k, by := range steps {
 			if by == 0 {
 				continue
