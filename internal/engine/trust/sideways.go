@@ -202,33 +202,38 @@ func (s *Result) comesApart(fine *result.Sensitivities, x *Sideways, i int, step
 		y == 0 && returns(y, beside, x.Far.Values[i].Value))
 }
 
-// Aslant notes second derivatives of values that jump where several columns move by steps, and where none of them does
-// alone.
+// Aslant notes second derivatives by two of the columns that steps move which jump there: those of a value that jumps,
+// or of a derivative that does, where no column alone makes it.
 func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64) {
 	row := make([]float64, s.Columns)
-	for i := range s.Values {
-		if !s.comesApart(fine, x, i, steps, row) || s.leapsAlone(i, steps) {
-			continue
+	var moved []int
+	for k, by := range steps {
+		if by != 0 {
+			moved = append(moved, k)
 		}
-		for k, by := range steps {
-			if at := i*s.Columns + k; by != 0 {
-				s.Leapt[at] = make([]bool, s.Columns)
-				for l, other := range steps {
-					s.Leapt[at][l] = l != k && other != 0
+	}
+	for i := range s.Values {
+		from, to := i*s.Columns, (i+1)*s.Columns
+		jumps := s.comesApart(fine, x, i, steps, row)
+		for _, k := range moved {
+			jumps = jumps && !s.leapt(i, k, k)
+		}
+		x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
+		unlike := s.unlike(i, fine.Gradient[from:to], row)
+		var found []int
+		for _, l := range moved {
+			if (jumps || unlike[l]) && !slices.ContainsFunc(moved, func(k int) bool { return s.leapt(i, k, l) }) {
+				found = append(found, l)
+			}
+		}
+		for _, l := range found {
+			for _, k := range moved {
+				if k != l {
+					s.noteLeap(i, k, l)
 				}
 			}
 		}
 	}
-}
-
-// leapsAlone reports whether a derivative of value i is known to jump where one of the columns that steps move does.
-func (s *Result) leapsAlone(i int, steps []float64) bool {
-	for k, by := range steps {
-		if by != 0 && slices.Contains(s.Leapt[i*s.Columns+k], true) {
-			return true
-		}
-	}
-	return false
 }
 
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
@@ -268,7 +273,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
 			if second {
 				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps, s.by)
+				s.leap(i, k, fine.Gradient[from:to], row, jumps)
 			}
 		}
 	}
@@ -340,26 +345,37 @@ func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 }
 
 // leap notes which derivatives of value i are others, by more than errors, in a row on one side of column k.
-func (s *Result) leap(i, k int, fine, row []float64, jumps bool, sizes []float64) {
+func (s *Result) leap(i, k int, fine, row []float64, jumps bool) {
+	for l, unlike := range s.unlike(i, fine, row) {
+		if unlike || jumps && l == k {
+			s.noteLeap(i, k, l)
+		}
+	}
+}
+
+// noteLeap notes that the derivative of value i by column l jumps where column k moves.
+func (s *Result) noteLeap(i, k, l int) {
+	at := i*s.Columns + k
+	if s.Leapt[at] == nil {
+		s.Leapt[at] = make([]bool, s.Columns)
+	}
+	s.Leapt[at][l] = true
+}
+
+// unlike returns which derivatives of value i are others, by more than errors, in a row.
+func (s *Result) unlike(i int, fine, row []float64) []bool {
 	most := 0.0
 	for l, x := range fine {
-		most = max(most, float64(sizes[l]*math.Abs(x)))
+		most = max(most, float64(s.by[l]*math.Abs(x)))
 	}
+	list := make([]bool, len(fine))
 	for l, x := range fine {
 		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
 		if s.Errors != nil {
 			off = max(off, float64(10*s.Errors[i*s.Columns+l]))
 		}
 		d := math.Abs(x - row[l])
-		if d <= off || float64(d*sizes[l]) <= float64(PartOfDerivatives*most) {
-			if !jumps || l != k {
-				continue
-			}
-		}
-		at := i*s.Columns + k
-		if s.Leapt[at] == nil {
-			s.Leapt[at] = make([]bool, s.Columns)
-		}
-		s.Leapt[at][l] = true
+		list[l] = d > off && float64(d*s.by[l]) > float64(PartOfDerivatives*most)
 	}
+	return list
 }
