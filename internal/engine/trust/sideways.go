@@ -183,6 +183,63 @@ func mostOf(s *Result, i int, by []float64) float64 {
 // partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
 const partOfRounding = 1e-13
 
+// comesApart reports whether value i jumps on the way from a run on one side, which is away by steps, to fine. It fills
+// row with what derivatives there continue to.
+func (s *Result) comesApart(fine *result.Sensitivities, x *Sideways, i int, steps, row []float64) bool {
+	from, to := i*s.Columns, (i+1)*s.Columns
+	near := x.Near.Gradient[from:to]
+	x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
+	// The value at the variables themselves, by the derivatives on their side: exact for cubics.
+	y, beside := fine.Values[i].Value, x.Near.Values[i].Value
+	there := beside
+	for k, by := range steps {
+		if by != 0 {
+			there -= float64(by * 0.5 * (row[k] + near[k]))
+		}
+	}
+	// Beyond the noise, runs do not agree on what happens.
+	noise := min(10*s.Values[i].Error, float64(LooseValue*math.Abs(y)))
+	least := float64(x.Noise*max(math.Abs(y), math.Abs(beside))) +
+		min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
+	off := math.Abs(y - there)
+	return !(off <= noise+least || x.comes(off, beside-y) ||
+		y == 0 && returns(y, beside, x.Far.Values[i].Value))
+}
+
+// Aslant notes second derivatives by two of the columns that steps move which jump there: those of a value that jumps,
+// or of a derivative that does, where no column alone makes it.
+func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64) {
+	row := make([]float64, s.Columns)
+	var moved []int
+	for k, by := range steps {
+		if by != 0 {
+			moved = append(moved, k)
+		}
+	}
+	for i := range s.Values {
+		from, to := i*s.Columns, (i+1)*s.Columns
+		jumps := s.comesApart(fine, x, i, steps, row)
+		for _, k := range moved {
+			jumps = jumps && !s.leapt(i, k, k)
+		}
+		x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
+		unlike := s.unlike(i, fine.Gradient[from:to], row)
+		var found []int
+		for _, l := range moved {
+			if (jumps || unlike[l]) && !slices.ContainsFunc(moved, func(k int) bool { return s.leapt(i, k, l) }) {
+				found = append(found, l)
+			}
+		}
+		for _, l := range found {
+			for _, k := range moved {
+				if k != l {
+					s.noteLeap(i, k, l)
+				}
+			}
+		}
+	}
+}
+
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
 // them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
 // says of second derivatives.
@@ -195,26 +252,14 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 		}
 	}
 	alone := moved == 1
-	for i, v := range s.Values {
+	for i := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
 		near := x.Near.Gradient[from:to]
-		x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-		// The value at the variables themselves, by the derivatives on their side: exact for cubics.
-		y, there := fine.Values[i].Value, x.Near.Values[i].Value
-		for k, by := range steps {
-			if by != 0 {
-				there -= float64(by * 0.5 * (row[k] + near[k]))
-			}
-		}
-		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
-		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
-		off := math.Abs(y - there)
-		apart := x.Near.Values[i].Value - y
-		least := float64(x.Noise*size) + min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
+		y := fine.Values[i].Value
+		size, apart := max(math.Abs(y), math.Abs(x.Near.Values[i].Value)), x.Near.Values[i].Value-y
 		power := alone && isPower(
 			fine.Gradient[from+only], near[only], x.Far.Gradient[from+only], apart/steps[only])
-		jumps := !(power || off <= noise+least || x.comes(off, apart) ||
-			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
+		jumps := s.comesApart(fine, x, i, steps, row) && !power
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -234,7 +279,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
 			if second {
 				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps, s.by)
+				s.leap(i, k, fine.Gradient[from:to], row, jumps)
 			}
 		}
 	}
@@ -316,26 +361,37 @@ func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 }
 
 // leap notes which derivatives of value i are others, by more than errors, in a row on one side of column k.
-func (s *Result) leap(i, k int, fine, row []float64, jumps bool, sizes []float64) {
+func (s *Result) leap(i, k int, fine, row []float64, jumps bool) {
+	for l, unlike := range s.unlike(i, fine, row) {
+		if unlike || jumps && l == k {
+			s.noteLeap(i, k, l)
+		}
+	}
+}
+
+// noteLeap notes that the derivative of value i by column l jumps where column k moves.
+func (s *Result) noteLeap(i, k, l int) {
+	at := i*s.Columns + k
+	if s.Leapt[at] == nil {
+		s.Leapt[at] = make([]bool, s.Columns)
+	}
+	s.Leapt[at][l] = true
+}
+
+// unlike returns which derivatives of value i are others, by more than errors, in a row.
+func (s *Result) unlike(i int, fine, row []float64) []bool {
 	most := 0.0
 	for l, x := range fine {
-		most = max(most, float64(sizes[l]*math.Abs(x)))
+		most = max(most, float64(s.by[l]*math.Abs(x)))
 	}
+	list := make([]bool, len(fine))
 	for l, x := range fine {
 		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
 		if s.Errors != nil {
 			off = max(off, float64(10*s.Errors[i*s.Columns+l]))
 		}
 		d := math.Abs(x - row[l])
-		if d <= off || float64(d*sizes[l]) <= float64(PartOfDerivatives*most) {
-			if !jumps || l != k {
-				continue
-			}
-		}
-		at := i*s.Columns + k
-		if s.Leapt[at] == nil {
-			s.Leapt[at] = make([]bool, s.Columns)
-		}
-		s.Leapt[at][l] = true
+		list[l] = d > off && float64(d*s.by[l]) > float64(PartOfDerivatives*most)
 	}
+	return list
 }
