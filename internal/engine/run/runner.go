@@ -75,8 +75,8 @@ type tools struct {
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
 type others struct {
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
-	// that they show. careful has derivatives under error control, and finer has tolerances that are finerBy times those
-	// of the Runner. beside makes independent runs with other values.
+	// that they show. careful has derivatives under error control, and finer has tolerances that are finerBy times
+	// those of the Runner. beside makes independent runs with other values.
 	other, careful, finer, beside *Runner
 	share, finerBy                float64
 	// last is the Runner that made the last result: another one where derivatives needed error control, or they or
@@ -622,8 +622,8 @@ func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 	switch {
 	case len(folds) > 0 || out.Unseen(): // zeros may be none
 		r.foldsOf(out, folds)
-	case r.wantsSecond() && r.reading.past != nil && !r.manySides(): // steps end where a delay says: zeros have errors
-		r.reachedBy(out)
+	case r.wantsSecond() && r.reading.past != nil && !manySides(r): // steps end where a delay says: zeros have errors
+		reachedBy(r, out)
 	}
 	if len(r.parts) == 0 {
 		return
@@ -640,13 +640,13 @@ func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 
 // manySides reports whether there are so many derivatives that telling which are those of one side takes longer than it
 // is worth.
-func (r *Runner) manySides() bool {
+func manySides(r *Runner) bool {
 	const most, mostColumns = 100_000, 5_000
 	return len(r.objectives)*r.columns > most || r.columns > mostColumns
 }
 
 // reachedBy marks derivatives by what values depend on.
-func (r *Runner) reachedBy(out *trust.Result) {
+func reachedBy(r *Runner, out *trust.Result) {
 	out.Reached = make([]bool, len(out.Gradient))
 	for i, o := range r.objectives {
 		copy(out.Reached[i*r.columns:], r.worker.Reaches(o.row, r.places, r.columns))
@@ -655,7 +655,7 @@ func (r *Runner) reachedBy(out *trust.Result) {
 
 // foldsOf does so for the folds of the run itself.
 func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
-	many := r.manySides()
+	many := manySides(r)
 	n := len(out.Gradient)
 	for _, list := range out.Lists() {
 		if !many || list == &out.Sided || list == &out.Rounded {
@@ -663,7 +663,7 @@ func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
 		}
 	}
 	if !many {
-		r.reachedBy(out)
+		reachedBy(r, out)
 	}
 	for i, o := range r.objectives {
 		at := i * r.columns

@@ -340,9 +340,9 @@ func (x *Sideways) line(slope, near, apart, by float64) bool {
 // returns reports whether numbers at Near and Far come back to y, as some power of the distance does.
 func returns(y, near, far float64) bool { return math.Abs(near-y) <= 2*math.Abs(far-near) }
 
-// isPower reports whether a derivative by a column that was moved alone differs from g at Near and Far as a power of the
-// distance does, however slowly that goes to zero, as those of |p|^1.5 at 0: the mean slope from the variable itself to
-// Near says the same of the power.
+// isPower reports whether a derivative by a column that was moved alone differs from g at Near and Far as a power of
+// the distance does, however slowly that goes to zero, as those of |p|^1.5 at 0: the mean slope up to Near says the
+// same of the power.
 func isPower(g, near, far, mean float64) bool {
 	const least, off = 0.1, 1e-4
 	d := near - g
