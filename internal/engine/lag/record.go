@@ -378,8 +378,8 @@ func (r *Record) at(region int, s float64, last *int) (step int, theta float64) 
 }
 
 // A step is continued no farther than far times its length beyond its ends if one of its region is at hand that is
-// longer by a factor of longer. Stages of a step read a little beyond a gap where delays move. That is many lengths of
-// a step that ends there and has next to none, and rounding grows with a high power of these.
+// longer by a factor of longer. Stages of a step read a little beyond a gap where delays move, and on both sides of one
+// of high order. That is many lengths of a short step there, and rounding grows with a high power of these.
 const far, longer = 4, 64
 
 // beyond returns the step of those from lo to hi that is continued to s, and where that is in it. If s lies within step
@@ -388,7 +388,6 @@ func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
 	theta = (s - r.steps[i].T) / r.steps[i].H
 	way := 0
 	switch {
-	case r.moving == 0:
 	case theta > 1+far:
 		way = -1
 	case theta < -far:

@@ -183,47 +183,88 @@ func mostOf(s *Result, i int, by []float64) float64 {
 // partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
 const partOfRounding = 1e-13
 
-// comesApart reports whether value i jumps on the way from a run on one side, which is away by steps, to fine. It fills
-// row with what derivatives there continue to.
-func (s *Result) comesApart(fine *result.Sensitivities, x *Sideways, i int, steps, row []float64) bool {
-	from, to := i*s.Columns, (i+1)*s.Columns
-	near := x.Near.Gradient[from:to]
-	x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-	// The value at the variables themselves, by the derivatives on their side: exact for cubics.
-	y, beside := fine.Values[i].Value, x.Near.Values[i].Value
-	there := beside
-	for k, by := range steps {
+// oneSide compares s with runs on one side of columns: x.Near is away by steps, which are 0 for all other columns.
+type oneSide struct {
+	*Result
+	fine  *result.Sensitivities // the independent run
+	x     *Sideways
+	steps []float64
+	row   []float64 // of a value: what derivatives there continue to
+}
+
+// moved lists the columns that are away.
+func (s *oneSide) moved() (list []int) {
+	for k, by := range s.steps {
 		if by != 0 {
-			there -= float64(by * 0.5 * (row[k] + near[k]))
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// comesApart reports whether value i jumps on the way back. It fills row with what derivatives continue to.
+func (s *oneSide) comesApart(i int) bool {
+	from, to := i*s.Columns, (i+1)*s.Columns
+	near := s.x.Near.Gradient[from:to]
+	s.x.towards(s.row, s.fine.Gradient[from:to], near, s.x.Far.Gradient[from:to])
+	// The value at the variables themselves, by the derivatives on their side: exact for cubics.
+	y, beside := s.fine.Values[i].Value, s.x.Near.Values[i].Value
+	there := beside
+	for k, by := range s.steps {
+		if by != 0 {
+			there -= float64(by * 0.5 * (s.row[k] + near[k]))
 		}
 	}
 	// Beyond the noise, runs do not agree on what happens.
 	noise := min(10*s.Values[i].Error, float64(LooseValue*math.Abs(y)))
-	least := float64(x.Noise*max(math.Abs(y), math.Abs(beside))) +
-		min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
+	least := float64(s.x.Noise*max(math.Abs(y), math.Abs(beside))) +
+		min(float64(partOfRounding*mostOf(s.Result, i, s.by)), s.promised)
 	off := math.Abs(y - there)
-	return !(off <= noise+least || x.comes(off, beside-y) ||
-		y == 0 && returns(y, beside, x.Far.Values[i].Value))
+	return !(off <= noise+least || s.x.comes(off, beside-y) ||
+		y == 0 && returns(y, beside, s.x.Far.Values[i].Value))
+}
+
+// unlike returns which derivatives of value i come back to others, by more than errors.
+func (s *oneSide) unlike(i int) []bool {
+	from, to := i*s.Columns, (i+1)*s.Columns
+	fine := s.fine.Gradient[from:to]
+	row := s.x.returns(s.row, fine, s.x.Near.Gradient[from:to], s.x.Far.Gradient[from:to])
+	most := 0.0
+	for l, x := range fine {
+		most = max(most, float64(s.by[l]*math.Abs(x)))
+	}
+	list := make([]bool, len(fine))
+	for l, x := range fine {
+		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
+		if s.Errors != nil {
+			off = max(off, float64(10*s.Errors[from+l]))
+		}
+		d := math.Abs(x - row[l])
+		list[l] = d > off && float64(d*s.by[l]) > float64(PartOfDerivatives*most)
+	}
+	return list
+}
+
+// leap notes that the derivative of value i by column l jumps where column k moves.
+func (s *oneSide) leap(i, k, l int) {
+	at := i*s.Columns + k
+	if s.Leapt[at] == nil {
+		s.Leapt[at] = make([]bool, s.Columns)
+	}
+	s.Leapt[at][l] = true
 }
 
 // Aslant notes second derivatives by two of the columns that steps move which jump there: those of a value that jumps,
 // or of a derivative that does, where no column alone makes it.
 func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64) {
-	row := make([]float64, s.Columns)
-	var moved []int
-	for k, by := range steps {
-		if by != 0 {
-			moved = append(moved, k)
-		}
-	}
+	side := &oneSide{s, fine, x, steps, make([]float64, s.Columns)}
+	moved := side.moved()
 	for i := range s.Values {
-		from, to := i*s.Columns, (i+1)*s.Columns
-		jumps := s.comesApart(fine, x, i, steps, row)
+		jumps := side.comesApart(i)
 		for _, k := range moved {
 			jumps = jumps && !s.leapt(i, k, k)
 		}
-		x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
-		unlike := s.unlike(i, fine.Gradient[from:to], row)
+		unlike := side.unlike(i)
 		var found []int
 		for _, l := range moved {
 			if (jumps || unlike[l]) && !slices.ContainsFunc(moved, func(k int) bool { return s.leapt(i, k, l) }) {
@@ -233,7 +274,7 @@ func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64
 		for _, l := range found {
 			for _, k := range moved {
 				if k != l {
-					s.noteLeap(i, k, l)
+					side.leap(i, k, l)
 				}
 			}
 		}
@@ -244,27 +285,19 @@ func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64
 // them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
 // says of second derivatives.
 func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, second bool) {
-	row := make([]float64, s.Columns)
-	moved, only := 0, 0
-	for k, by := range steps {
-		if by != 0 {
-			moved, only = moved+1, k
-		}
-	}
-	alone := moved == 1
+	side := &oneSide{s, fine, x, steps, make([]float64, s.Columns)}
+	moved, row := side.moved(), side.row
+	alone := len(moved) == 1
 	for i := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
-		near := x.Near.Gradient[from:to]
-		y := fine.Values[i].Value
-		size, apart := max(math.Abs(y), math.Abs(x.Near.Values[i].Value)), x.Near.Values[i].Value-y
-		power := alone && isPower(
-			fine.Gradient[from+only], near[only], x.Far.Gradient[from+only], apart/steps[only])
-		jumps := s.comesApart(fine, x, i, steps, row) && !power
-		for k, by := range steps {
-			if by == 0 {
-				continue
-			}
-			off := math.Inf(1)
+		near, y := x.Near.Gradient[from:to], fine.Values[i].Value
+		apart := x.Near.Values[i].Value - y
+		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
+		power := alone && isPower(fine.Gradient[from+moved[0]], near[moved[0]], x.Far.Gradient[from+moved[0]],
+			apart/steps[moved[0]])
+		jumps := side.comesApart(i) && !power
+		for _, k := range moved {
+			by, off := steps[k], math.Inf(1)
 			if !jumps {
 				off = math.Abs(fine.Gradient[from+k] - row[k])
 				if slope := 2*near[k] - x.Far.Gradient[from+k]; alone && x.line(slope, near[k], apart, by) {
@@ -277,9 +310,15 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 				}
 			}
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
-			if second {
-				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps)
+		}
+		if !second {
+			continue
+		}
+		for l, unlike := range side.unlike(i) {
+			for _, k := range moved {
+				if unlike || jumps && l == k {
+					side.leap(i, k, l)
+				}
 			}
 		}
 	}
@@ -358,40 +397,4 @@ func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 		}
 	}
 	return row
-}
-
-// leap notes which derivatives of value i are others, by more than errors, in a row on one side of column k.
-func (s *Result) leap(i, k int, fine, row []float64, jumps bool) {
-	for l, unlike := range s.unlike(i, fine, row) {
-		if unlike || jumps && l == k {
-			s.noteLeap(i, k, l)
-		}
-	}
-}
-
-// noteLeap notes that the derivative of value i by column l jumps where column k moves.
-func (s *Result) noteLeap(i, k, l int) {
-	at := i*s.Columns + k
-	if s.Leapt[at] == nil {
-		s.Leapt[at] = make([]bool, s.Columns)
-	}
-	s.Leapt[at][l] = true
-}
-
-// unlike returns which derivatives of value i are others, by more than errors, in a row.
-func (s *Result) unlike(i int, fine, row []float64) []bool {
-	most := 0.0
-	for l, x := range fine {
-		most = max(most, float64(s.by[l]*math.Abs(x)))
-	}
-	list := make([]bool, len(fine))
-	for l, x := range fine {
-		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
-		if s.Errors != nil {
-			off = max(off, float64(10*s.Errors[i*s.Columns+l]))
-		}
-		d := math.Abs(x - row[l])
-		list[l] = d > off && float64(d*s.by[l]) > float64(PartOfDerivatives*most)
-	}
-	return list
 }
