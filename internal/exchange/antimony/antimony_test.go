@@ -270,3 +270,16 @@ end
 		}
 	}
 }
+
+// TestEndInLine: the word end ends a function or a model in any line; in a name it is a part of that.
+func TestEndInLine(t *testing.T) {
+	const text = `function mm(v, K, S) v*S/(K + S) end
+model m() species S; S = 1; S -> ; mm(1, K, S); K = 2; endless = 2; end model n() x' = 1; x = 3 end
+model *both() a: m(); b: n(); a.endless = 3 end
+`
+	at := run(t, text, 3, []float64{0, 2})
+	s := at("a__S", 1) // 2 log(S) + S = 1 - t
+	if x := at("b__x", 1); math.Abs(x-5) > 1e-9 || math.Abs(2*math.Log(s)+s+1) > 1e-8 {
+		t.Errorf("x is %v, want 5; S is %v", x, s)
+	}
+}
