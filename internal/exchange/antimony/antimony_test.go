@@ -283,3 +283,19 @@ model *both() a: m(); b: n(); a.endless = 3 end
 		t.Errorf("x is %v, want 5; S is %v", x, s)
 	}
 }
+
+// TestGivenWhereVolumeMoves: what lies on the boundary of a compartment that changes begins with the concentration of
+// its formula, and its amount remains.
+func TestGivenWhereVolumeMoves(t *testing.T) {
+	at := run(t, `model m()
+  compartment c = 2; c' = 0.5
+  species $S in c, $A in c, B in c; S = 2*p + 0.3; A = 3; B = p; p = 1
+  B -> ; 0*B
+end
+`, 3, []float64{0, 2})
+	for name, want := range map[string]float64{"S": 2.3, "A": 3, "B": 1} {
+		if x, y := at(name, 0), at(name, 1); math.Abs(x-want) > 1e-9 || math.Abs(y-want*2/3) > 1e-9 {
+			t.Errorf("%s goes from %v to %v, want %v to %v", name, x, y, want, want*2/3)
+		}
+	}
+}

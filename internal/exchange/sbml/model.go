@@ -834,6 +834,16 @@ func (m *Model) steady(s *symbol) bool {
 	return s.kind <= discrete && !s.assigned && len(s.reactions) == 0 || m.constant(s)
 }
 
+// startsBySize reports whether the value at the start of what stores a species reads its compartment. What an initial
+// assignment gives is what the symbol is: an amount or a concentration.
+func (s *symbol) startsBySize() bool {
+	byAmount := s.byAmount
+	if s.start != nil {
+		byAmount = s.isAmount
+	}
+	return byAmount != (s.isAmount || s.stored != "")
+}
+
 // classify decides what each symbol becomes.
 func (m *Model) classify() error {
 	for _, f := range m.defined {
@@ -851,8 +861,8 @@ func (m *Model) classify() error {
 			s.kind = state
 		case s.assigned || s.start != nil && !m.known(s.start.math(), nil):
 			s.kind = discrete
-		case s.species && (s.byAmount != (s.isAmount || s.stored != "")) && !m.constant(s.in):
-			s.kind = discrete // the value at the start reads the compartment
+		case s.species && s.startsBySize() && !m.constant(s.in):
+			s.kind = discrete
 		}
 	}
 	return nil
