@@ -316,17 +316,18 @@ func isAnnotation(text string) bool {
 	return annotationForm().MatchString(oneLine) || unitForm().MatchString(oneLine) || displayForm().MatchString(text)
 }
 
-// number writes a number of Antimony, without its unit; ok is whether it is one.
-func number(text string) (string, bool) {
+// number writes a number of Antimony, without its unit, which it returns as well; ok is whether it is one.
+func number(text string) (value, unit string, ok bool) {
 	word, unit, _ := strings.Cut(text, " ")
-	if unit != "" && !unitName().MatchString(strings.TrimSpace(unit)) {
-		return "", false
+	unit = strings.TrimSpace(unit)
+	if unit != "" && !unitName().MatchString(unit) {
+		return "", "", false
 	}
 	v, err := strconv.ParseFloat(word, 64)
 	if err != nil || strings.ContainsAny(word, "xXpP_iInN") {
-		return "", false
+		return "", "", false
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64), true
+	return strconv.FormatFloat(v, 'g', -1, 64), unit, true
 }
 
 var unitName = lazy.Regexp(`^[A-Za-z_]\w*$`)

@@ -167,6 +167,10 @@ func TestRefused(t *testing.T) {
 		"a*b -> c; 1":                               `"a*b" is no species`,
 		"x' = 1; x = 1; what on earth":              "this statement is none that odes reads",
 		"x' = delay(x); x = 1":                      "delay has 2",
+		"S' = 0.5 S; S = 1":                         `m.ant:1:10: "S" is a name of the model and no unit: write 0.5*S`,
+		"p = 0.7 S; S' = p; S = 1 mM":               `write 0.7*S for a product`,
+		"p = 2 time; S' = p; S = 1":                 `write 2*time for a product`,
+		"function f(x)\n 2x\nend\nz' = f(1)":        `write 2*x for a product`,
 		"// nothing":                                "the text has no model",
 		"function f(x)\n x*y\nend\nz' = f(1)":       `"y" has no value`,
 	} {

@@ -254,10 +254,10 @@ func (f *flat) submodule(sc *scope, s statement, m []string, level int) error {
 	bound := map[string]string{}
 	for i, a := range args {
 		to := sc.global(a)
-		if v, ok := number(a); ok {
+		if _, _, ok := number(a); ok {
 			to = prefix + of.params[i]
 			d := f.symbol(to, s.at())
-			d.start = definition{statement{v, s.start, nil}, sc, level, true}
+			d.start = definition{statement{a, s.start, nil}, sc, level, true}
 		} else {
 			f.symbol(to, s.at())
 			f.same[prefix+of.params[i]] = f.find(to)
