@@ -239,8 +239,8 @@ func (r *reader) split() error {
 	return nil
 }
 
-// next returns the text up to the end of the statement that begins at pos, and whether a semicolon ends it. The word end
-// is a statement of its own, also where nothing parts it from the others.
+// next returns the text up to the end of the statement that begins at pos, and whether a semicolon ends it. The word
+// end is a statement of its own, also where nothing parts it from the others.
 func next(text string, pos int) (s statement, semicolon bool) {
 	depth, begun := 0, false
 	for i := pos; i < len(text); i++ {

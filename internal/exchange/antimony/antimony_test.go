@@ -171,6 +171,10 @@ func TestRefused(t *testing.T) {
 		"p = 0.7 S; S' = p; S = 1 mM":               `write 0.7*S for a product`,
 		"p = 2 time; S' = p; S = 1":                 `write 2*time for a product`,
 		"function f(x)\n 2x\nend\nz' = f(1)":        `write 2*x for a product`,
+		"species S; S' = -S; S = 1; S -> ; 0.1*S":   "the species S has a rule, and the reaction _J0 changes it",
+		"S -> P; 0.3*S; S := 2":                     "the species S has a rule, and the reaction _J0 changes it",
+		"x := 2; x = 3; S' = x; S = 1":              "a rule gives x at all times",
+		"time = 3; S' = 1; S = 1":                   "time is the time of the run",
 		"// nothing":                                "the text has no model",
 		"function f(x)\n x*y\nend\nz' = f(1)":       `"y" has no value`,
 	} {
@@ -300,6 +304,23 @@ end
 	for name, want := range map[string]float64{"S": 2.3, "A": 3, "B": 1} {
 		if x, y := at(name, 0), at(name, 1); math.Abs(x-want) > 1e-9 || math.Abs(y-want*2/3) > 1e-9 {
 			t.Errorf("%s goes from %v to %v, want %v to %v", name, x, y, want, want*2/3)
+		}
+	}
+}
+
+// TestEventAgain: a later event of the same name replaces the first one, also that of a module inside.
+func TestEventAgain(t *testing.T) {
+	at := run(t, `model a()
+  x = 1; x' = 0; y = log(2, 8); y' = 0
+  E: at time > 1: x = 2; E: at time > 2: x = x + 3; at time > 0.5: y = y + 1
+end
+model *b
+  I: a(); J: a(); J.E: at time > 0.2: J.x = 7
+end
+`, 3, []float64{1.5, 2.5})
+	for name, want := range map[string][2]float64{"I__x": {1, 4}, "J__x": {7, 7}, "I__y": {4, 4}} {
+		if x, y := at(name, 0), at(name, 1); math.Abs(x-want[0])+math.Abs(y-want[1]) > 1e-12 {
+			t.Errorf("%s is %v, and %v later, want %v", name, x, y, want)
 		}
 	}
 }

@@ -72,6 +72,7 @@ type event struct {
 	name  string
 	s     statement
 	scope *scope
+	level int // as of a definition
 }
 
 // words begin declarations.
@@ -177,7 +178,7 @@ func (f *flat) take(sc *scope, s statement, level int, in string) error {
 		if m[2] >= 0 {
 			name = sc.global(s.text[m[2]:m[3]])
 		}
-		f.events = append(f.events, &event{name, s.from(m[4]), sc})
+		f.event(&event{name, s.from(m[4]), sc, level})
 		return nil
 	case isReaction(s.text):
 		return f.reaction(sc, s, level, in)
@@ -203,6 +204,19 @@ func (f *flat) take(sc *scope, s statement, level int, in string) error {
 		return err
 	}
 	return infix.Errorf(s.at(), "this statement is none that odes reads of Antimony")
+}
+
+// event takes one. A later event of the same name replaces it, unless it stands in an inner module.
+func (f *flat) event(e *event) {
+	at := slices.IndexFunc(f.events, func(o *event) bool { return e.name != "" && o.name == e.name })
+	switch {
+	case at < 0:
+		f.events = append(f.events, e)
+	case e.level <= f.events[at].level:
+		f.notes = append(f.notes, noted{f.events[at].s, fmt.Sprintf(
+			"another event %s follows, and replaces this one", e.name)})
+		f.events[at] = e
+	}
 }
 
 // join makes two symbols the same, with the second one's name.
@@ -342,6 +356,9 @@ func (f *flat) set(sc *scope, s statement, level int) (*symbol, error) {
 	if sign == "" {
 		return t, nil
 	}
+	if name == "time" {
+		return nil, infix.Errorf(s.at(), "time is the time of the run, and nothing else sets it")
+	}
 	of := &t.start
 	switch sign[0] {
 	case ':':
@@ -355,6 +372,9 @@ func (f *flat) set(sc *scope, s statement, level int) (*symbol, error) {
 	}
 	if !of.set || level <= of.level {
 		*of = definition{s.from(offset), sc, level, true}
+	}
+	if r := &t.rule; r.set && r.level == level && of == &t.start {
+		return nil, infix.Errorf(s.at(), "a rule gives %s at all times (:=), also at the start", name)
 	}
 	return t, nil
 }

@@ -59,7 +59,7 @@ func call(at sbml.Place, name string, args []*sbml.Element) (*sbml.Element, erro
 	switch {
 	case slices.Contains(same, name):
 		return sbml.Apply(at, name, args...), nil
-	case others[name] != "":
+	case others[name] != "" && (name != "log" || len(args) != 2):
 		return sbml.Apply(at, others[name], args...), nil
 	case name == "piecewise":
 		return infix.Pieces(at, args), nil
@@ -79,6 +79,8 @@ func call(at sbml.Place, name string, args []*sbml.Element) (*sbml.Element, erro
 		return sbml.Apply(at, "power", args[0], base("2")), nil
 	case name == "log10":
 		return infix.Log(at, args[0], base("10")), nil
+	case name == "log" && len(args) == 2:
+		return infix.Log(at, args[1], args[0]), nil
 	case (name == "root" || name == "logbase") && len(args) == 2:
 		if name == "logbase" {
 			return infix.Log(at, args[1], args[0]), nil
@@ -205,7 +207,7 @@ func (w *written) species(t *symbol, e *sbml.Element) string {
 		}
 	}
 	e.Set("compartment", w.find(in)).Set("hasOnlySubstanceUnits", fmt.Sprint(t.amount)).
-		Set("boundaryCondition", fmt.Sprint(t.boundary || t.rule.set || t.rate.set)).Set("constant", "false")
+		Set("boundaryCondition", fmt.Sprint(t.boundary)).Set("constant", "false")
 	if t.amount {
 		return "initialAmount"
 	}
