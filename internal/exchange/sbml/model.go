@@ -603,11 +603,16 @@ func (m *Model) readStarts() error {
 // readEvents finds out what events set.
 func (m *Model) readEvents() error {
 	for _, e := range m.root.list("listOfEvents") {
+		set := map[*symbol]bool{}
 		for _, a := range e.list("listOfEventAssignments") {
 			s, err := m.find(a, "variable")
 			if err != nil {
 				return err
 			}
+			if set[s] {
+				return fail(a.place, "the event %s sets %s twice", e.attr("id"), s.id)
+			}
+			set[s] = true
 			if s.kind == let {
 				return fail(a.place, "%s has a rule, and an event sets it", s.id)
 			}
@@ -659,6 +664,10 @@ func (m *Model) readReactions() error {
 						ref.attr("species"))
 				}
 				if to.of.is("boundaryCondition") || to.of.is("constant") {
+					if !to.of.is("boundaryCondition") {
+						return fail(ref.place, "the species %s is constant, and the reaction %s changes it: "+
+							"boundaryCondition=\"true\" says that it stays", to.id, s.id)
+					}
 					continue
 				}
 				if to.kind == let || to.kind == state {
