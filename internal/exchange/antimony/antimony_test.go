@@ -308,6 +308,20 @@ end
 	}
 }
 
+// TestReactionAgain: a reaction of an outer module replaces that of the same name in a module inside.
+func TestReactionAgain(t *testing.T) {
+	at := run(t, `model a(x)
+  J: x -> ; k*x; k = 0.3; x = 1
+end
+model *b()
+  I: a(y); I.J: y -> w; 0.5*y; w = 0
+end
+`, 3, []float64{2})
+	if y, w := at("y", 0), at("w", 0); math.Abs(y-math.Exp(-1)) > 1e-8 || math.Abs(y+w-1) > 1e-8 {
+		t.Errorf("y = %v, w = %v", y, w)
+	}
+}
+
 // TestEventAgain: a later event of the same name replaces the first one, also that of a module inside.
 func TestEventAgain(t *testing.T) {
 	at := run(t, `model a()

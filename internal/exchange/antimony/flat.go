@@ -65,6 +65,7 @@ type reaction struct {
 	rightAt     int
 	reversible  bool
 	scope       *scope
+	level       int // as of a definition
 }
 
 // event is one of the flat model.
@@ -411,7 +412,7 @@ func (f *flat) reaction(sc *scope, s statement, level int, in string) error {
 	m := reactionForm().FindStringSubmatchIndex(s.text)
 	r := &reaction{
 		statement: s, left: s.text[m[6]:m[7]], right: s.text[m[10]:m[11]], leftAt: m[6], rightAt: m[10], scope: sc,
-		reversible: s.text[m[8]:m[9]] != "=>", in: in,
+		reversible: s.text[m[8]:m[9]] != "=>", in: in, level: level,
 	}
 	if m[2] >= 0 {
 		r.name = sc.global(s.text[m[2]:m[3]])
@@ -421,7 +422,12 @@ func (f *flat) reaction(sc *scope, s statement, level int, in string) error {
 	if m[4] >= 0 {
 		r.in = sc.global(s.text[m[4]:m[5]])
 	}
+	again := slices.IndexFunc(f.reactions, func(o *reaction) bool { return o.name == r.name && o.level > level })
 	t := f.symbol(r.name, s.at())
+	if again >= 0 { // that of a module inside
+		t.start = definition{}
+		f.reactions = slices.Delete(f.reactions, again, again+1)
+	}
 	if s.rate != nil {
 		law := *s.rate
 		i := strings.LastIndex(law.text, " in ")
