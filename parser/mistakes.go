@@ -391,13 +391,14 @@ const (
 	noCommaAtEnd    = "no comma stands at the end of an item"
 )
 
-// mergedName reports an objective whose name ends with that of the function that its value is: the = between is missing.
+// mergedName reports an objective whose name ends with that of a function: the = between is missing.
 func (s *site) mergedName() bool {
 	const functions = called + " max_over min_over sum_at mean sum"
 	for f := range strings.FieldsSeq(functions) {
 		if name, is := strings.CutSuffix(s.before.Text, f); is && name != "" && s.before.Kind == ast.IdentToken {
 			at := s.span(s.before.End-len(f), s.before.End-len(f))
-			s.fail(CodeUnexpected, onBefore(s), "\"=\" is missing: objective %s = %s(…)", name, f).Fix(at, " = ", "write =")
+			s.fail(CodeUnexpected, onBefore(s), "\"=\" is missing: objective %s = %s(…)", name, f).
+				Fix(at, " = ", "write =")
 			return true
 		}
 	}

@@ -411,7 +411,7 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 		return nil
 	}
 	if r.opinion.Failed != nil {
-		s.DoubtSecond(r.opinion)
+		r.opinion.DoubtSecond(s)
 		return nil
 	}
 	if !r.affords(b) {

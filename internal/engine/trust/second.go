@@ -92,8 +92,8 @@ func (s *Result) GradeSecond(
 	}
 }
 
-// DoubtSecond grades second derivatives other than zero where the independent run failed, which has been told.
-func (s *Result) DoubtSecond(o *Opinion) {
+// DoubtSecond grades second derivatives of s other than zero where the independent run failed, which has been told.
+func (o *Opinion) DoubtSecond(s *Result) {
 	doubt := func(numbers []float64) []result.Trust {
 		trusts := make([]result.Trust, len(numbers))
 		for k, x := range numbers {

@@ -349,8 +349,9 @@ func TestRefused(t *testing.T) {
 		{
 			wrap(`<listOfParameters><parameter id="x" value="1" constant="false"/></listOfParameters><listOfEvents>
 				<event id="e"><trigger>` + maths("<true/>") + `</trigger><listOfEventAssignments>
-				<eventAssignment variable="x">` + maths("<cn>3</cn>") + `</eventAssignment><eventAssignment variable="x">` +
-				maths("<cn>4</cn>") + `</eventAssignment></listOfEventAssignments></event></listOfEvents>`),
+				<eventAssignment variable="x">` + maths("<cn>3</cn>") + `</eventAssignment>
+				<eventAssignment variable="x">` + maths("<cn>4</cn>") + `</eventAssignment>
+				</listOfEventAssignments></event></listOfEvents>`),
 			"the event e sets x twice",
 		},
 		{

@@ -406,7 +406,8 @@ func TestUnconfirmed(t *testing.T) {
 		if err := RunTable(&b, Heading{Time: "t"}, s, TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.String(); !strings.Contains(got, want) || strings.Contains(got, "! not to be trusted") != (by != "") {
+		got := b.String()
+		if !strings.Contains(got, want) || strings.Contains(got, "! not to be trusted") != (by != "") {
 			t.Errorf("by %q:\n%s", by, got)
 		}
 	}
