@@ -153,6 +153,7 @@ func afterToThird(s *site) source.Span { return s.at(s.after).To(s.at(s.third)) 
 func atBefore(s *site) source.Span     { return s.span(s.before.Start, s.before.Start) }
 func behindBefore(s *site) source.Span { return s.span(s.before.End, s.before.End) }
 func atNext(s *site) source.Span       { return s.span(s.next.Start, s.next.Start) }
+func behindNext(s *site) source.Span   { return s.span(s.next.End, s.next.End) }
 
 // between is the gap between the token before and the next one; withNext includes the next one.
 func between(s *site) source.Span  { return s.span(s.before.End, s.next.Start) }

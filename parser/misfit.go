@@ -380,6 +380,29 @@ var misfits = []advice{
 		fix:     replacement{behindBefore, ",", "write a comma"},
 	},
 	{
+		example: "state x = 1\nx = -x",
+		after:   "=",
+		when:    func(s *site) bool { return isName(s.next) && s.lacksEquation(s.next.Text) },
+		code:    CodeAssignment,
+		message: "the equation of a state gives its derivative: {next}' = ...",
+		fix:     replacement{behindNext, "'", "write {next}'"},
+	},
+	{
+		example: "alg z = 1\nz = 2",
+		after:   "=",
+		when:    func(s *site) bool { return isName(s.next) && s.declaredBy(s.next.Text) == "alg" },
+		code:    CodeAssignment,
+		message: "an algebraic equation is solved for the unknown: 0 = {next} - (...)",
+	},
+	{
+		example: "param k = 1\nk = 2",
+		after:   "=",
+		when:    func(s *site) bool { return isName(s.next) && s.declaredBy(s.next.Text) != "" },
+		code:    CodeAssignment,
+		message: "\"{next}\" is declared already; values change in the body of an event only: " +
+			"event when ... { {next} = ... }",
+	},
+	{
 		example: "k = 1",
 		after:   "= :",
 		when:    func(s *site) bool { return isName(s.next) },
@@ -444,19 +467,35 @@ func (s *site) otherNotation() bool {
 
 // lacksEquation reports whether a state of some name is declared, and no equation begins with it.
 func (c *cursor) lacksEquation(name string) bool {
-	declared, within := false, false
+	word, equation := c.declaration(name)
+	return word == "state" && !equation
+}
+
+// declaredBy returns the word that declares a name, or "".
+func (c *cursor) declaredBy(name string) string {
+	word, _ := c.declaration(name)
+	return word
+}
+
+// declaration returns the word that declares a name, or "", and whether an equation begins with it.
+func (c *cursor) declaration(name string) (word string, equation bool) {
+	within, depth := "", 0
 	for i := range c.tokens {
-		t := &c.tokens[i]
-		switch {
+		switch t := &c.tokens[i]; {
 		case t.Text == name && c.startsEquation(i):
-			return false
+			equation = true
 		case c.startsItem(i):
-			within = isToken(t, "state")
-		case within && t.Text == name && isOneOf(&c.tokens[i-1], "state ,"):
-			declared = true
+			within, depth = t.Text, 0
+		case isOneOf(t, "( [ {"):
+			depth++
+		case isOneOf(t, ") ] }"):
+			depth--
+		case depth == 0 && t.Text == name && gives(within) != none && (isToken(&c.tokens[i-1], within) ||
+			gives(within) == several && isToken(&c.tokens[i-1], ",")):
+			word = within
 		}
 	}
-	return declared
+	return word, equation
 }
 
 // lacksOperator reports two operands in a row.

@@ -272,6 +272,11 @@ var mistakes = []advice{
 		fix:     replacement{onNext, " =", "write ="},
 	},
 	{
+		example: "objective Jfinal(x)",
+		next:    "(", wants: "=", item: "objective",
+		tell: (*site).mergedName,
+	},
+	{
 		example: "objective final(x)",
 		next:    "(", wants: "=", item: "objective",
 		message: "an objective has a name: objective J = {before}(…)",
@@ -385,6 +390,20 @@ const (
 	spanOfTime      = "the time has a name: time t from 0 to 10"
 	noCommaAtEnd    = "no comma stands at the end of an item"
 )
+
+// mergedName reports an objective whose name ends with that of a function: the = between is missing.
+func (s *site) mergedName() bool {
+	const functions = called + " max_over min_over sum_at mean sum"
+	for f := range strings.FieldsSeq(functions) {
+		if name, is := strings.CutSuffix(s.before.Text, f); is && name != "" && s.before.Kind == ast.IdentToken {
+			at := s.span(s.before.End-len(f), s.before.End-len(f))
+			s.fail(CodeUnexpected, onBefore(s), "\"=\" is missing: objective %s = %s(…)", name, f).
+				Fix(at, " = ", "write =")
+			return true
+		}
+	}
+	return false
+}
 
 // unclosedAtEquation reports a block that is open where an equation starts.
 func (s *site) unclosedAtEquation() bool {

@@ -31,6 +31,15 @@ func Interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// OfModel reports whether err ended a run because of what the model does at some time: something is no finite number
+// there, steps become too short, or events accumulate. What other runs reached are limits of how they were made.
+func OfModel(err error) bool {
+	var nonFinite *solvers.NonFiniteError
+	var short *solvers.StepUnderflowError
+	var events *solvers.ChatteringError
+	return errors.As(err, &nonFinite) || errors.As(err, &short) || errors.As(err, &events) && events.Max == 0
+}
+
 // failure is a run that failed, while it is explained.
 type failure struct {
 	*Explainer

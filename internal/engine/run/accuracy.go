@@ -476,7 +476,11 @@ func (r checking) judgeSecond(ctx context.Context, s *trust.Result) error {
 			"the two apart", diag.Number(t))
 	}
 	b := r.last.other
-	if !r.settings.Trust || b == nil || r.opinion.Failed != nil {
+	if !r.settings.Trust || b == nil {
+		return nil
+	}
+	if r.opinion.Failed != nil {
+		r.opinion.DoubtSecond(s)
 		return nil
 	}
 	if !r.affords(b) {

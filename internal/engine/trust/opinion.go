@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -19,16 +20,53 @@ type Opinion struct {
 	Sizes   []float64 // of the variables
 }
 
+// lostFrom returns the time from which all is lost, since the model itself ended the independent run then; +Inf for
+// never. A run that went on past the place did so by luck, such as a step across a pole.
+func (o *Opinion) lostFrom() float64 {
+	var failed *result.RunError
+	if !errors.As(o.Failed, &failed) || !explain.OfModel(failed) {
+		return math.Inf(1)
+	}
+	if math.IsNaN(failed.T) { // it did not begin
+		return math.Inf(-1)
+	}
+	return failed.T
+}
+
+// late is after all times of runs.
+const late = math.MaxFloat64
+
+// unconfirmed is the grade of numbers of a time because the independent run failed.
+func (o *Opinion) unconfirmed(t float64) result.Trust {
+	switch {
+	case o.Failed == nil:
+		return result.Sound
+	case t >= o.lostFrom():
+		return result.Lost
+	}
+	return result.Loose
+}
+
 // GradeBy grades all numbers of s by what o says, after they were compared.
 func (s *Result) GradeBy(g *Grader, o *Opinion) {
 	s.Grade(g, true)
 	for i := range s.Values {
 		switch {
 		case o.Failed != nil:
-			s.doubt(i, result.Loose, true)
+			s.doubt(i, o.unconfirmed(late), true)
 		case o.Strange != "":
 			s.doubt(i, max(result.Loose, s.Worst(i)), true)
 			s.doubtZeros(i)
+		}
+	}
+	for i := range s.Events {
+		if e := &s.Events[i]; e.T >= o.lostFrom() {
+			e.Trust = result.Lost
+			for k, x := range e.Params {
+				if x != 0 {
+					e.Trusts[k] = result.Lost
+				}
+			}
 		}
 	}
 }

@@ -78,6 +78,10 @@ func common(s, fine *result.Solution) (at [][2]int) {
 // programs infinities are no surprise.
 func ConcludeOutputs(s *result.Solution, x *explain.Explainer, o *Opinion) {
 	translated := x.Span().File.Translated()
+	last := math.Inf(-1)
+	if n := len(s.T); n > 0 {
+		last = s.T[n-1]
+	}
 	names, undefined := map[string][]string{}, map[string][]string{} // by what is told of them
 	for i := range s.Outputs {
 		out := &s.Outputs[i]
@@ -100,7 +104,7 @@ func ConcludeOutputs(s *result.Solution, x *explain.Explainer, o *Opinion) {
 		case out.Trust == result.Loose:
 			text = result.FewDigits + ", by " + o.By
 		case o.Failed != nil: // told already
-			out.Trust = result.Loose
+			out.Trust = o.unconfirmed(last)
 		}
 		if out.Trust == result.Lost {
 			s.Status = "partial"

@@ -92,6 +92,20 @@ func (s *Result) GradeSecond(
 	}
 }
 
+// DoubtSecond grades second derivatives of s other than zero where the independent run failed, which has been told.
+func (o *Opinion) DoubtSecond(s *Result) {
+	doubt := func(numbers []float64) []result.Trust {
+		trusts := make([]result.Trust, len(numbers))
+		for k, x := range numbers {
+			if x != 0 {
+				trusts[k] = o.unconfirmed(late)
+			}
+		}
+		return trusts
+	}
+	s.HessianTrusts, s.ProductTrusts = doubt(s.Hessian), doubt(s.Products)
+}
+
 // halves makes those second derivatives of value i no numbers that have two sides at coincidences: those of what
 // has two sides itself, and those that jump there, as runs on both sides say. An element belongs to a column and to
 // another one, or Along. It

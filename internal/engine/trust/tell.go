@@ -109,7 +109,7 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		case len(names) == 0:
 		case o == nil:
 			s.Note(x, result.CodeTrust, diag.Warning, "not a finite number: %s", diag.Some(names))
-		case o.Failed != nil && grade == result.Loose: // told already
+		case grade <= o.unconfirmed(late): // told already
 		case grade == result.Lost:
 			s.Note(x, result.CodeTrust, diag.Warning, result.NotTrusted+", by %s: %s", o.By, diag.Some(names))
 		default:

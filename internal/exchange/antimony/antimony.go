@@ -239,7 +239,8 @@ func (r *reader) split() error {
 	return nil
 }
 
-// next returns the text up to the end of the statement that begins at pos, and whether a semicolon ends it.
+// next returns the text up to the end of the statement that begins at pos, and whether a semicolon ends it. The word
+// end is a statement of its own, also where nothing parts it from the others.
 func next(text string, pos int) (s statement, semicolon bool) {
 	depth, begun := 0, false
 	for i := pos; i < len(text); i++ {
@@ -257,11 +258,25 @@ func next(text string, pos int) (s statement, semicolon bool) {
 			return statement{text[pos:i], pos, nil}, true
 		case c == '\n' && depth <= 0 && begun && !goesOn().MatchString(text[pos:i]):
 			return statement{text[pos:i], pos, nil}, false
+		case depth <= 0 && isWord(text, i, "end"):
+			if !begun {
+				i += len("end")
+			}
+			return statement{text[pos:i], pos, nil}, false
 		case c > ' ':
 			begun = true
 		}
 	}
 	return statement{text[pos:], pos, nil}, false
+}
+
+// isWord reports whether a word stands at i in text, and is no part of a name.
+func isWord(text string, i int, word string) bool {
+	part := func(at int) bool {
+		return at >= 0 && at < len(text) && (text[at] == '_' || text[at] == '.' || text[at] == '`' ||
+			'0' <= text[at] && text[at] <= '9' || 'a' <= text[at]|0x20 && text[at]|0x20 <= 'z')
+	}
+	return strings.HasPrefix(text[i:], word) && !part(i-1) && !part(i+len(word))
 }
 
 func list(text string) []string {
@@ -301,17 +316,18 @@ func isAnnotation(text string) bool {
 	return annotationForm().MatchString(oneLine) || unitForm().MatchString(oneLine) || displayForm().MatchString(text)
 }
 
-// number writes a number of Antimony, without its unit; ok is whether it is one.
-func number(text string) (string, bool) {
+// number writes a number of Antimony, without its unit, which it returns as well; ok is whether it is one.
+func number(text string) (value, unit string, ok bool) {
 	word, unit, _ := strings.Cut(text, " ")
-	if unit != "" && !unitName().MatchString(strings.TrimSpace(unit)) {
-		return "", false
+	unit = strings.TrimSpace(unit)
+	if unit != "" && !unitName().MatchString(unit) {
+		return "", "", false
 	}
 	v, err := strconv.ParseFloat(word, 64)
 	if err != nil || strings.ContainsAny(word, "xXpP_iInN") {
-		return "", false
+		return "", "", false
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64), true
+	return strconv.FormatFloat(v, 'g', -1, 64), unit, true
 }
 
 var unitName = lazy.Regexp(`^[A-Za-z_]\w*$`)

@@ -167,6 +167,14 @@ func TestRefused(t *testing.T) {
 		"a*b -> c; 1":                               `"a*b" is no species`,
 		"x' = 1; x = 1; what on earth":              "this statement is none that odes reads",
 		"x' = delay(x); x = 1":                      "delay has 2",
+		"S' = 0.5 S; S = 1":                         `m.ant:1:10: "S" is a name of the model and no unit: write 0.5*S`,
+		"p = 0.7 S; S' = p; S = 1 mM":               `write 0.7*S for a product`,
+		"p = 2 time; S' = p; S = 1":                 `write 2*time for a product`,
+		"function f(x)\n 2x\nend\nz' = f(1)":        `write 2*x for a product`,
+		"species S; S' = -S; S = 1; S -> ; 0.1*S":   "the species S has a rule, and the reaction _J0 changes it",
+		"S -> P; 0.3*S; S := 2":                     "the species S has a rule, and the reaction _J0 changes it",
+		"x := 2; x = 3; S' = x; S = 1":              "a rule gives x at all times",
+		"time = 3; S' = 1; S = 1":                   "time is the time of the run",
 		"// nothing":                                "the text has no model",
 		"function f(x)\n x*y\nend\nz' = f(1)":       `"y" has no value`,
 	} {
@@ -267,6 +275,66 @@ end
 		}
 		if reacts := strings.Contains(got, "m__A'"); reacts != (name == "C") {
 			t.Errorf("without %s, A reacts: %v", name, reacts)
+		}
+	}
+}
+
+// TestEndInLine: the word end ends a function or a model in any line; in a name it is a part of that.
+func TestEndInLine(t *testing.T) {
+	const text = `function mm(v, K, S) v*S/(K + S) end
+model m() species S; S = 1; S -> ; mm(1, K, S); K = 2; endless = 2; end model n() x' = 1; x = 3 end
+model *both() a: m(); b: n(); a.endless = 3 end
+`
+	at := run(t, text, 3, []float64{0, 2})
+	s := at("a__S", 1) // 2 log(S) + S = 1 - t
+	if x := at("b__x", 1); math.Abs(x-5) > 1e-9 || math.Abs(2*math.Log(s)+s+1) > 1e-8 {
+		t.Errorf("x is %v, want 5; S is %v", x, s)
+	}
+}
+
+// TestGivenWhereVolumeMoves: what lies on the boundary of a compartment that changes begins with the concentration of
+// its formula, and its amount remains.
+func TestGivenWhereVolumeMoves(t *testing.T) {
+	at := run(t, `model m()
+  compartment c = 2; c' = 0.5
+  species $S in c, $A in c, B in c; S = 2*p + 0.3; A = 3; B = p; p = 1
+  B -> ; 0*B
+end
+`, 3, []float64{0, 2})
+	for name, want := range map[string]float64{"S": 2.3, "A": 3, "B": 1} {
+		if x, y := at(name, 0), at(name, 1); math.Abs(x-want) > 1e-9 || math.Abs(y-want*2/3) > 1e-9 {
+			t.Errorf("%s goes from %v to %v, want %v to %v", name, x, y, want, want*2/3)
+		}
+	}
+}
+
+// TestReactionAgain: a reaction of an outer module replaces that of the same name in a module inside.
+func TestReactionAgain(t *testing.T) {
+	at := run(t, `model a(x)
+  J: x -> ; k*x; k = 0.3; x = 1
+end
+model *b()
+  I: a(y); I.J: y -> w; 0.5*y; w = 0
+end
+`, 3, []float64{2})
+	if y, w := at("y", 0), at("w", 0); math.Abs(y-math.Exp(-1)) > 1e-8 || math.Abs(y+w-1) > 1e-8 {
+		t.Errorf("y = %v, w = %v", y, w)
+	}
+}
+
+// TestEventAgain: a later event of the same name replaces the first one, also that of a module inside.
+func TestEventAgain(t *testing.T) {
+	at := run(t, `model a()
+  x = 1; x' = 0; y = log(2, 8); y' = 0
+  E: at time > 1: x = 2; E: at time > 2: x = x + 3; at time > 0.5: y = y + 1
+end
+model *b
+  I: a(); J: a(); J.E: at time > 0.2: J.x = 7
+end
+`, 3, []float64{1.5, 2.5})
+	for name, want := range map[string][2]float64{"I__x": {1, 4}, "J__x": {7, 7}, "I__y": {4, 4}} {
+		if x, y := at(name, 0), at(name, 1); math.Abs(x-want[0])+math.Abs(y-want[1]) > 1e-12 {
+			t.Errorf("%s is %v, and %v later, want %v", name, x, y, want)
 		}
 	}
 }

@@ -65,6 +65,7 @@ type reaction struct {
 	rightAt     int
 	reversible  bool
 	scope       *scope
+	level       int // as of a definition
 }
 
 // event is one of the flat model.
@@ -72,6 +73,7 @@ type event struct {
 	name  string
 	s     statement
 	scope *scope
+	level int // as of a definition
 }
 
 // words begin declarations.
@@ -177,7 +179,7 @@ func (f *flat) take(sc *scope, s statement, level int, in string) error {
 		if m[2] >= 0 {
 			name = sc.global(s.text[m[2]:m[3]])
 		}
-		f.events = append(f.events, &event{name, s.from(m[4]), sc})
+		f.event(&event{name, s.from(m[4]), sc, level})
 		return nil
 	case isReaction(s.text):
 		return f.reaction(sc, s, level, in)
@@ -203,6 +205,19 @@ func (f *flat) take(sc *scope, s statement, level int, in string) error {
 		return err
 	}
 	return infix.Errorf(s.at(), "this statement is none that odes reads of Antimony")
+}
+
+// event takes one. A later event of the same name replaces it, unless it stands in an inner module.
+func (f *flat) event(e *event) {
+	at := slices.IndexFunc(f.events, func(o *event) bool { return e.name != "" && o.name == e.name })
+	switch {
+	case at < 0:
+		f.events = append(f.events, e)
+	case e.level <= f.events[at].level:
+		f.notes = append(f.notes, noted{f.events[at].s, fmt.Sprintf(
+			"another event %s follows, and replaces this one", e.name)})
+		f.events[at] = e
+	}
 }
 
 // join makes two symbols the same, with the second one's name.
@@ -254,10 +269,10 @@ func (f *flat) submodule(sc *scope, s statement, m []string, level int) error {
 	bound := map[string]string{}
 	for i, a := range args {
 		to := sc.global(a)
-		if v, ok := number(a); ok {
+		if _, _, ok := number(a); ok {
 			to = prefix + of.params[i]
 			d := f.symbol(to, s.at())
-			d.start = definition{statement{v, s.start, nil}, sc, level, true}
+			d.start = definition{statement{a, s.start, nil}, sc, level, true}
 		} else {
 			f.symbol(to, s.at())
 			f.same[prefix+of.params[i]] = f.find(to)
@@ -342,6 +357,9 @@ func (f *flat) set(sc *scope, s statement, level int) (*symbol, error) {
 	if sign == "" {
 		return t, nil
 	}
+	if name == "time" {
+		return nil, infix.Errorf(s.at(), "time is the time of the run, and nothing else sets it")
+	}
 	of := &t.start
 	switch sign[0] {
 	case ':':
@@ -355,6 +373,9 @@ func (f *flat) set(sc *scope, s statement, level int) (*symbol, error) {
 	}
 	if !of.set || level <= of.level {
 		*of = definition{s.from(offset), sc, level, true}
+	}
+	if r := &t.rule; r.set && r.level == level && of == &t.start {
+		return nil, infix.Errorf(s.at(), "a rule gives %s at all times (:=), also at the start", name)
 	}
 	return t, nil
 }
@@ -391,7 +412,7 @@ func (f *flat) reaction(sc *scope, s statement, level int, in string) error {
 	m := reactionForm().FindStringSubmatchIndex(s.text)
 	r := &reaction{
 		statement: s, left: s.text[m[6]:m[7]], right: s.text[m[10]:m[11]], leftAt: m[6], rightAt: m[10], scope: sc,
-		reversible: s.text[m[8]:m[9]] != "=>", in: in,
+		reversible: s.text[m[8]:m[9]] != "=>", in: in, level: level,
 	}
 	if m[2] >= 0 {
 		r.name = sc.global(s.text[m[2]:m[3]])
@@ -401,7 +422,12 @@ func (f *flat) reaction(sc *scope, s statement, level int, in string) error {
 	if m[4] >= 0 {
 		r.in = sc.global(s.text[m[4]:m[5]])
 	}
+	again := slices.IndexFunc(f.reactions, func(o *reaction) bool { return o.name == r.name && o.level > level })
 	t := f.symbol(r.name, s.at())
+	if again >= 0 { // that of a module inside
+		t.start = definition{}
+		f.reactions = slices.Delete(f.reactions, again, again+1)
+	}
 	if s.rate != nil {
 		law := *s.rate
 		i := strings.LastIndex(law.text, " in ")

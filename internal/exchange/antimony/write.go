@@ -59,7 +59,7 @@ func call(at sbml.Place, name string, args []*sbml.Element) (*sbml.Element, erro
 	switch {
 	case slices.Contains(same, name):
 		return sbml.Apply(at, name, args...), nil
-	case others[name] != "":
+	case others[name] != "" && (name != "log" || len(args) != 2):
 		return sbml.Apply(at, others[name], args...), nil
 	case name == "piecewise":
 		return infix.Pieces(at, args), nil
@@ -79,6 +79,8 @@ func call(at sbml.Place, name string, args []*sbml.Element) (*sbml.Element, erro
 		return sbml.Apply(at, "power", args[0], base("2")), nil
 	case name == "log10":
 		return infix.Log(at, args[0], base("10")), nil
+	case name == "log" && len(args) == 2:
+		return infix.Log(at, args[1], args[0]), nil
 	case (name == "root" || name == "logbase") && len(args) == 2:
 		if name == "logbase" {
 			return infix.Log(at, args[1], args[0]), nil
@@ -93,35 +95,38 @@ func call(at sbml.Place, name string, args []*sbml.Element) (*sbml.Element, erro
 	return nil, infix.Errorf(at, "%q is no function that odes reads of Antimony", name)
 }
 
+// name reads a name of a scope; args are names of arguments of a function.
+func (w *written) name(name string, at sbml.Place, sc *scope, args []string) (*sbml.Element, error) {
+	if slices.Contains(args, name) {
+		return sbml.Leaf(at, "ci", name), nil
+	}
+	name = strings.TrimPrefix(name, "$")
+	to := w.find(sc.global(name))
+	if t := w.flat.symbols[to]; t != nil {
+		return sbml.Leaf(at, "ci", to), nil
+	}
+	switch name {
+	case "time":
+		return sbml.Time(at), nil
+	case "avogadro":
+		return sbml.New(at, "csymbol", "definitionURL", "http://www.sbml.org/sbml/symbols/avogadro"), nil
+	case "true", "false", "pi", "exponentiale", "notanumber":
+		return infix.Constant(name, at), nil
+	case "infinity", "inf", "INF":
+		return infix.Constant("infinity", at), nil
+	case "nan", "NaN":
+		return infix.Constant("notanumber", at), nil
+	}
+	return nil, infix.Errorf(at, "%q has no value", name)
+}
+
 // formula reads one of a scope; args are names of arguments of a function.
 func (w *written) formula(s statement, sc *scope, args []string) (*sbml.Element, error) {
 	d := &infix.Dialect{
 		Levels: levels, Prefixes: map[string]string{"-": "minus", "+": "plus", "!": "not"}, Powers: []string{"^"},
 		Inside: ".", Starts: "$", Units: true,
 	}
-	d.Name = func(name string, at sbml.Place) (*sbml.Element, error) {
-		if slices.Contains(args, name) {
-			return sbml.Leaf(at, "ci", name), nil
-		}
-		name = strings.TrimPrefix(name, "$")
-		to := w.find(sc.global(name))
-		if t := w.flat.symbols[to]; t != nil {
-			return sbml.Leaf(at, "ci", to), nil
-		}
-		switch name {
-		case "time":
-			return sbml.Time(at), nil
-		case "avogadro":
-			return sbml.New(at, "csymbol", "definitionURL", "http://www.sbml.org/sbml/symbols/avogadro"), nil
-		case "true", "false", "pi", "exponentiale", "notanumber":
-			return infix.Constant(name, at), nil
-		case "infinity", "inf", "INF":
-			return infix.Constant("infinity", at), nil
-		case "nan", "NaN":
-			return infix.Constant("notanumber", at), nil
-		}
-		return nil, infix.Errorf(at, "%q has no value", name)
-	}
+	d.Name = func(name string, at sbml.Place) (*sbml.Element, error) { return w.name(name, at, sc, args) }
 	d.Call = func(name string, list []*sbml.Element, at sbml.Place) (*sbml.Element, error) {
 		for _, fn := range w.reader.functions {
 			if fn.name == name {
@@ -202,7 +207,7 @@ func (w *written) species(t *symbol, e *sbml.Element) string {
 		}
 	}
 	e.Set("compartment", w.find(in)).Set("hasOnlySubstanceUnits", fmt.Sprint(t.amount)).
-		Set("boundaryCondition", fmt.Sprint(t.boundary || t.rule.set || t.rate.set)).Set("constant", "false")
+		Set("boundaryCondition", fmt.Sprint(t.boundary)).Set("constant", "false")
 	if t.amount {
 		return "initialAmount"
 	}
@@ -212,7 +217,8 @@ func (w *written) species(t *symbol, e *sbml.Element) string {
 // values writes the value of a symbol at the start, and its rule.
 func (w *written) values(t *symbol, e *sbml.Element, attribute string) error {
 	if t.start.set {
-		if v, ok := number(t.start.text); ok {
+		v, unit, ok := number(t.start.text)
+		if _, err := w.name(unit, t.start.at(), t.start.scope, nil); ok && err != nil { // it is a unit, or none
 			e.Set(attribute, v)
 		} else {
 			m, err := w.formula(t.start.statement, t.start.scope, nil)
@@ -289,7 +295,7 @@ func (w *written) participant(part statement, sc *scope) *sbml.Element {
 	p := participant().FindStringSubmatch(part.text)
 	e := sbml.New(part.at(), "speciesReference", "species", w.find(sc.global(p[4])), "constant", "true")
 	factor := p[1] + p[2]
-	switch v, ok := number(factor); {
+	switch v, _, ok := number(factor); {
 	case factor == "":
 		e.Set("stoichiometry", "1")
 	case ok:

@@ -16,7 +16,7 @@ type Dialect struct {
 	Prefixes map[string]string // operators before their operand; they bind less than powers, and more than Levels
 	Powers   []string          // operators of powers, which group to the right
 	OnePower bool              // a power of a power needs brackets, since programs differ
-	Units    bool              // a name behind a number is its unit, which is left out
+	Units    bool              // a name behind a number that Name does not know is its unit, which is left out
 	Starts   string            // characters that names may begin with, beside letters and _
 	Inside   string            // characters that names may have inside, beside letters, digits and _
 
@@ -306,6 +306,20 @@ func (p *Parser) Args() ([]*sbml.Element, error) {
 	}
 }
 
+// unit leaves out the unit behind a number. A name that stands for something is none: an operator is missing.
+func (p *Parser) unit(number string) error {
+	start := p.start()
+	p.pos += p.name()
+	name := p.text[start:p.pos]
+	if name == "" {
+		return nil
+	}
+	if _, err := p.d.Name(name, p.at(start)); err != nil {
+		return nil
+	}
+	return Errorf(p.at(start), "%q is a name of the model and no unit: write %s*%s for a product", name, number, name)
+}
+
 func (p *Parser) operand() (*sbml.Element, error) {
 	start := p.start()
 	if p.Take("(") {
@@ -319,8 +333,9 @@ func (p *Parser) operand() (*sbml.Element, error) {
 		p.pos += n
 		e := sbml.Leaf(p.at(start), "cn", p.text[start:p.pos])
 		if p.d.Units {
-			p.space()
-			p.pos += p.name()
+			if err := p.unit(p.text[start:p.pos]); err != nil {
+				return nil, err
+			}
 		}
 		return e, nil
 	}

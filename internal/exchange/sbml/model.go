@@ -603,11 +603,16 @@ func (m *Model) readStarts() error {
 // readEvents finds out what events set.
 func (m *Model) readEvents() error {
 	for _, e := range m.root.list("listOfEvents") {
+		set := map[*symbol]bool{}
 		for _, a := range e.list("listOfEventAssignments") {
 			s, err := m.find(a, "variable")
 			if err != nil {
 				return err
 			}
+			if set[s] {
+				return fail(a.place, "the event %s sets %s twice", e.attr("id"), s.id)
+			}
+			set[s] = true
 			if s.kind == let {
 				return fail(a.place, "%s has a rule, and an event sets it", s.id)
 			}
@@ -659,6 +664,10 @@ func (m *Model) readReactions() error {
 						ref.attr("species"))
 				}
 				if to.of.is("boundaryCondition") || to.of.is("constant") {
+					if !to.of.is("boundaryCondition") {
+						return fail(ref.place, "the species %s is constant, and the reaction %s changes it: "+
+							"boundaryCondition=\"true\" says that it stays", to.id, s.id)
+					}
 					continue
 				}
 				if to.kind == let || to.kind == state {
@@ -834,6 +843,16 @@ func (m *Model) steady(s *symbol) bool {
 	return s.kind <= discrete && !s.assigned && len(s.reactions) == 0 || m.constant(s)
 }
 
+// startsBySize reports whether the value at the start of what stores a species reads its compartment. What an initial
+// assignment gives is what the symbol is: an amount or a concentration.
+func (s *symbol) startsBySize() bool {
+	byAmount := s.byAmount
+	if s.start != nil {
+		byAmount = s.isAmount
+	}
+	return byAmount != (s.isAmount || s.stored != "")
+}
+
 // classify decides what each symbol becomes.
 func (m *Model) classify() error {
 	for _, f := range m.defined {
@@ -851,8 +870,8 @@ func (m *Model) classify() error {
 			s.kind = state
 		case s.assigned || s.start != nil && !m.known(s.start.math(), nil):
 			s.kind = discrete
-		case s.species && (s.byAmount != (s.isAmount || s.stored != "")) && !m.constant(s.in):
-			s.kind = discrete // the value at the start reads the compartment
+		case s.species && s.startsBySize() && !m.constant(s.in):
+			s.kind = discrete
 		}
 	}
 	return nil

@@ -346,6 +346,21 @@ func TestRefused(t *testing.T) {
 	}
 	for _, c := range [][2]string{
 		{"", "the file is empty"},
+		{
+			wrap(`<listOfParameters><parameter id="x" value="1" constant="false"/></listOfParameters><listOfEvents>
+				<event id="e"><trigger>` + maths("<true/>") + `</trigger><listOfEventAssignments>
+				<eventAssignment variable="x">` + maths("<cn>3</cn>") + `</eventAssignment>
+				<eventAssignment variable="x">` + maths("<cn>4</cn>") + `</eventAssignment>
+				</listOfEventAssignments></event></listOfEvents>`),
+			"the event e sets x twice",
+		},
+		{
+			wrap(`<listOfCompartments><compartment id="c" size="1" constant="true"/></listOfCompartments><listOfSpecies>
+				<species id="A" compartment="c" initialAmount="1" constant="true"/></listOfSpecies><listOfReactions>
+				<reaction id="r"><listOfReactants><speciesReference species="A" stoichiometry="1"/></listOfReactants>
+				<kineticLaw>` + maths("<ci>A</ci>") + `</kineticLaw></reaction></listOfReactions>`),
+			"the species A is constant, and the reaction r changes it",
+		},
 		{"<sbml level='3'><model></sbml>", "this is no XML"},
 		{"<html><body/></html>", "its first element is <html>"},
 		{"<sbml level='1'><model/></sbml>", "level 1"},

@@ -394,6 +394,25 @@ func TestRounding(t *testing.T) {
 	}
 }
 
+// TestUnconfirmed: outputs that nothing was compared with have marks, if there was a comparison.
+func TestUnconfirmed(t *testing.T) {
+	for by, want := range map[string]string{"": " 2.000\n", "a run of vern9": " 2.000!\n"} {
+		s := &odes.Solution{
+			T:        []float64{0, 1},
+			Outputs:  []odes.Series{{Name: "x", Values: []float64{1, 2}, Trust: odes.Lost}},
+			Settings: odes.RunSettings{RTol: 1e-6, CheckedBy: by},
+		}
+		var b bytes.Buffer
+		if err := RunTable(&b, Heading{Time: "t"}, s, TableOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if !strings.Contains(got, want) || strings.Contains(got, "! not to be trusted") != (by != "") {
+			t.Errorf("by %q:\n%s", by, got)
+		}
+	}
+}
+
 func TestDigits(t *testing.T) {
 	for rtol, want := range map[float64]int{0: 8, 1e-3: 3, 1e-6: 4, 1e-10: 8, 1e-14: 12} {
 		if got := digits(rtol); got != want {

@@ -461,6 +461,15 @@ func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error
 	return p.w.Flush()
 }
 
+// unconfirmed returns the mark of each number of an output that nothing was compared with. The errors of others show
+// which of them are not sound.
+func unconfirmed(s *odes.Solution, o *odes.Series) odes.Trust {
+	if o.Errors != nil || s.Settings.CheckedBy == "" {
+		return odes.Sound
+	}
+	return o.Trust
+}
+
 func (p *printer) run(h Heading, s *odes.Solution) {
 	n := digits(s.Settings.RTol)
 	times := make([]int, 0, len(s.T)) // a negative entry stands for those left out
@@ -514,7 +523,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 					c.cells = append(c.cells, significant(x, 1))
 					continue
 				}
-				c.cells = append(c.cells, graded(x, e, odes.Sound, n))
+				c.cells = append(c.cells, p.number(x, e, unconfirmed(s, &o), n, false))
 			}
 			course := spark(s.T, func(i int) float64 { return o.Values[i*per+k] }, min(16, max(8, c.width())))
 			drawn = drawn || course != ""
