@@ -31,6 +31,29 @@ func (p *Dense) Degree() (most int) {
 	return most
 }
 
+// Curve returns p as one polynomial for each state.
+func (p *Dense) Curve() *solvers.Curve {
+	c := &solvers.Curve{Rows: p.Rows, Of: make([]solvers.Terms, p.Degree())}
+	for k := range c.Of {
+		of, sum := &c.Of[k], 0.0
+		for j, beta := range p.Beta {
+			if k >= len(beta) {
+				continue
+			}
+			if sum += beta[k]; j > 0 && beta[k] != 0 {
+				of.Row, of.C = append(of.Row, j-1), append(of.C, beta[k])
+			}
+		}
+		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
+			sum = round
+		}
+		if sum != 0 {
+			of.Row, of.C = append(of.Row, len(p.Rows)-1), append(of.C, sum)
+		}
+	}
+	return c
+}
+
 // Room returns room for a number for each β.
 func (p *Dense) Room() Form { return Form{Row: p.Rows, C: make([]float64, len(p.Rows))} }
 

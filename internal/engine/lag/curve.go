@@ -18,49 +18,31 @@ func fit(x *Worker, s *solvers.Step) curve {
 	if !ok || s.H == 0 {
 		return nil
 	}
+	if by := solvers.MakerOf(plain(x.method), s); x.asWhole.made(by, s) {
+		return x.asWhole.curve
+	}
 	p, size := of.Output(), x.w.Size()
-	n, w := size.N, size.N+size.Q
-	if x.sumsOf != p {
-		x.sumsOf, x.sums = p, sumsOf(p)
+	if x.shapeOf != p {
+		x.shapeOf, x.shape = p, p.Curve()
 	}
-	c := append(x.fitted[:0], make([]float64, len(x.sums)*n)...)
-	x.fitted = c
-	first := s.K[p.Rows[0]*w:][:n] // what slopes have in common is added apart, and nothing cancels
-	for j, beta := range p.Beta {
-		row := s.K[p.Rows[j]*w:][:n]
-		for k, b := range beta {
-			by, to := float64(s.H*b), c[k*n:][:n]
-			for i, v := range row {
-				to[i] = math.FMA(by, v-first[i], to[i])
-			}
+	n, w, m := size.N, size.N+size.Q, len(x.shape.Rows)
+	if room := (len(x.shape.Of) + m + 1) * n; len(x.room) < room {
+		x.room = make([]float64, room) // the last row stays zero
+	}
+	diff, zero, c := x.room[:m*n], x.room[m*n:][:n], x.room[(m+1)*n:][:len(x.shape.Of)*n]
+	first := diff[(m-1)*n:]
+	copy(first, s.K[x.shape.Rows[0]*w:])
+	for j, row := range x.shape.Rows[1:] {
+		to := diff[j*n:][:n]
+		for i, v := range s.K[row*w:][:n] {
+			to[i] = v - first[i]
 		}
 	}
-	for k, sum := range x.sums {
-		if sum == 0 {
-			continue
-		}
-		by, to := float64(s.H*sum), c[k*n:][:n]
-		for i, v := range first {
-			to[i] = math.FMA(by, v, to[i])
-		}
+	for k, of := range x.shape.Of {
+		f := stages.Form{Row: of.Row, C: of.C}
+		f.Combine(c[k*n:][:n], zero, s.H, diff, n)
 	}
 	return c
-}
-
-// sumsOf returns the coefficients of Σ β_j(θ).
-func sumsOf(p *stages.Dense) []float64 {
-	sums := make([]float64, p.Degree())
-	for _, beta := range p.Beta {
-		for k, b := range beta {
-			sums[k] += b
-		}
-	}
-	for k, sum := range sums { // where rows of K are slopes, Σ β_j is θ
-		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 {
-			sums[k] = round
-		}
-	}
-	return sums
 }
 
 // at writes the states from number from on at theta of a step.
