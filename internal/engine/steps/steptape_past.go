@@ -109,7 +109,9 @@ func (m *stepMaker) unread(i int, got map[string]tape.Value, move tape.Value) {
 			p.bars = append(p.bars, lagBar{i, x.at, x.shape.Size(), v})
 		}
 	}
-	p.bars = append(p.bars, lagBar{i, p.width, 1, move})
+	if _, ok := got[timeBar()]; ok {
+		p.bars = append(p.bars, lagBar{i, p.width, 1, move})
+	}
 }
 
 // unreads makes these outputs, [rows][width + 1].
