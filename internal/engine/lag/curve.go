@@ -70,32 +70,20 @@ func (c curve) at(s *solvers.Step, theta float64, from int, y []float64) {
 	}
 }
 
-// powers are those of 2θ - 1 by which the coefficients of a curve count, and their slopes by θ.
-type powers struct{ value, slope stages.Form }
+// powers are those of u = 2θ - 1 by which the coefficients of a curve count, θ u^k, over θ, and their slopes by θ.
+type powers struct{ value, slope []float64 }
 
-// of returns the powers by which the coefficients of c count for n states.
-func (p *powers) of(c curve, n int, theta float64) *stages.Form {
-	degree := len(c) / n
-	for len(p.value.Row) < degree {
-		p.value.Row = append(p.value.Row, len(p.value.Row))
-		p.value.C = append(p.value.C, 0)
+// of makes p those for a degree.
+func (p *powers) of(degree int, theta float64) {
+	if len(p.value) != degree {
+		p.value, p.slope = make([]float64, degree), make([]float64, degree)
 	}
-	p.value.Row, p.value.C = p.value.Row[:degree], p.value.C[:degree]
-	u, v := math.FMA(2, theta, -1), 1.0
-	for k := range p.value.C {
-		p.value.C[k] = v
-		v = float64(v * u)
+	u, v, last := math.FMA(2, theta, -1), 1.0, 0.0
+	for k := range p.value {
+		p.value[k] = v
+		p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
+		last, v = v, float64(v*u)
 	}
-	return &p.value
-}
-
-// slopes returns those of θ times the powers that of returned last.
-func (p *powers) slopes(theta float64) *stages.Form {
-	p.slope.Row, p.slope.C = p.value.Row, append(p.slope.C[:0], p.value.C...)
-	for k := 1; k < len(p.slope.C); k++ {
-		p.slope.C[k] = math.FMA(float64(2*theta*float64(k)), p.value.C[k-1], p.value.C[k])
-	}
-	return &p.slope
 }
 
 // fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
@@ -110,9 +98,9 @@ type gathered struct {
 	c, y0, t, h []float64 // in lanes
 }
 
-// gather adds the cotangents x.xb of the state at theta of a step to those of its curve. It adds those of the time to
-// x.sb.
-func gather(x *Worker, step int, theta float64) {
+// gather adds the cotangents of what delay i reads at theta of a step to those of its curve: lags are those of all. It
+// adds those of the time to x.sb.
+func gather(x *Worker, i, step int, theta float64, lags []float64) {
 	s, c := &x.rec.steps[step], x.rec.curves[step]
 	n, l := x.n, x.l
 	for len(x.gathered) <= step {
@@ -131,22 +119,33 @@ func gather(x *Worker, step int, theta float64) {
 		clear(g.t)
 		clear(g.h)
 	}
-	for k, u := range x.powers.of(c, n, theta).C {
-		by, to := float64(theta*u), g.c[k*n*l:][:n*l]
-		for m, w := range x.xb {
-			to[m] = math.FMA(by, w, to[m])
+	p := &x.powers
+	p.of(len(c)/n, theta)
+	for _, of := range x.rec.takes[i] {
+		if of.discrete {
+			continue
 		}
-	}
-	rates := x.rates[:n]
-	x.powers.slopes(theta).Combine(rates, x.rates[n:], 1/s.H, c, n) // behind the rates are zeros
-	for i, rate := range rates {
-		for j := range l {
-			w := x.xb[i*l+j]
-			move := float64(rate * w)
-			g.y0[i*l+j] += w
-			x.sb[j] += move
-			g.t[j] -= move
-			g.h[j] = math.FMA(-theta, move, g.h[j])
+		w := lags[(of.to-n)*l:][:of.len*l]
+		for k, u := range p.value {
+			by, to := float64(theta*u), g.c[(k*n+of.from)*l:][:len(w)]
+			for m, v := range w {
+				to[m] = math.FMA(by, v, to[m])
+			}
+		}
+		for m := range of.len {
+			rate := 0.0
+			for k, slope := range p.slope { // at the time that is read
+				rate = math.FMA(slope, c[k*n+of.from+m], rate)
+			}
+			rate /= s.H
+			y0 := g.y0[(of.from+m)*l:][:l]
+			for j, v := range w[m*l:][:l] {
+				move := float64(rate * v)
+				y0[j] += v
+				x.sb[j] += move
+				g.t[j] -= move
+				g.h[j] = math.FMA(-theta, move, g.h[j])
+			}
 		}
 	}
 }

@@ -180,48 +180,56 @@ func (x *Worker) Leave(db []float64) {
 func (x *Worker) pull(t float64, yb, tb []float64) {
 	l, r := x.l, x.rec
 	clear(x.taub)
-	moved := false
+	moved, lags := false, yb[x.n*l:]
 	for i, from := range r.delays {
-		some := false
-		for _, c := range r.takes[i] {
-			of := yb[c.to*l:][:c.len*l]
-			if c.discrete {
-				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], of)
-				continue
-			}
-			for _, v := range of {
-				some = some || v != 0
-			}
-		}
-		if !some {
+		if !x.pulls(i, lags) {
 			continue
-		}
-		clear(x.xb)
-		for _, c := range r.takes[i] {
-			if !c.discrete {
-				add(x.xb[c.from*l:], yb[c.to*l:][:c.len*l])
-			}
 		}
 		step, theta := x.locate(i, t)
 		if step == ofPresent {
-			add(yb[:x.n*l], x.xb)
+			for _, c := range r.takes[i] {
+				add(yb[c.from*l:][:c.len*l], yb[c.to*l:][:c.len*l])
+			}
 			continue
 		}
-		clear(x.sb)
-		statePull(x, step, theta)
-		db := x.db
-		if from.moves {
-			db, moved = x.taub, true
-		}
-		for j, v := range x.sb {
-			tb[j] += v
-			db[from.at*l+j] -= v
-		}
+		x.untake(i, step, theta, lags, tb)
+		moved = moved || from.moves
 	}
 	if moved { // extend has written the state
 		system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 		add(yb[:x.n*l], x.mover.yb[:x.n*l])
 		add(tb, x.mover.tb)
+	}
+}
+
+// pulls transposes what delay i reads of discretes, with cotangents of all lags, and reports whether those of states
+// have any but zeros.
+func (x *Worker) pulls(i int, lags []float64) (some bool) {
+	for _, c := range x.rec.takes[i] {
+		of := lags[(c.to-x.n)*x.l:][:c.len*x.l]
+		if c.discrete {
+			add(heldAt(x, x.rec.holder(regionOf(x, i)))[c.from*x.l:], of)
+			continue
+		}
+		for _, v := range of {
+			some = some || v != 0
+		}
+	}
+	return some
+}
+
+// untake transposes take, with cotangents of all lags. It adds those of the time to tb, and of the delay to those of
+// delays.
+func (x *Worker) untake(i, step int, theta float64, lags, tb []float64) {
+	clear(x.sb)
+	statePull(x, i, step, theta, lags)
+	from, db := x.rec.delays[i], x.db
+	if from.moves {
+		db = x.taub
+	}
+	for j, v := range x.sb {
+		tb[j] += v
+		db[from.at*x.l+j] -= v
 	}
 }
 
@@ -241,16 +249,23 @@ func unhold(x *Worker, gap int) {
 	}
 }
 
-// statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
-// time to x.sb.
-func statePull(x *Worker, step int, theta float64) {
-	switch r := x.rec; {
-	case step < 0:
-		for i, v := range x.xb {
-			x.yb0[i] += v
+// statePull transposes what delay i reads at theta of a step, with cotangents of all lags. It adds those of the time to
+// x.sb.
+func statePull(x *Worker, i, step int, theta float64, lags []float64) {
+	l, r := x.l, x.rec
+	if step >= 0 && r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil {
+		gather(x, i, step, theta, lags)
+		return
+	}
+	clear(x.xb)
+	for _, c := range r.takes[i] {
+		if !c.discrete {
+			add(x.xb[c.from*l:], lags[(c.to-x.n)*l:][:c.len*l])
 		}
-	case r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil:
-		gather(x, step, theta)
+	}
+	switch {
+	case step < 0:
+		add(x.yb0, x.xb)
 	case r.steps[step].H > 0:
 		seeded(x, step, func(s *solvers.Step) { x.method.InterpolatePull(x, s, theta, x.xb, x.sb) })
 	}

@@ -331,16 +331,22 @@ func (r *Record) region(u float64, later bool) int {
 	return i - 1
 }
 
+// bounds returns the first and the last step of a region.
+func (r *Record) bounds(region int) (lo, hi int) {
+	lo, hi = r.gaps[region].after+1, len(r.steps)-1
+	if region+1 < len(r.gaps) {
+		hi = r.gaps[region+1].after
+	}
+	return lo, hi
+}
+
 // at returns the step of a region that holds s, and where in it; -1 for the initial state. It looks first where the
 // last reading was, at the step last, which it sets.
 func (r *Record) at(region int, s float64, last *int) (step int, theta float64) {
 	if region < 0 {
 		return -1, 0
 	}
-	lo, hi := r.gaps[region].after+1, len(r.steps)-1
-	if region+1 < len(r.gaps) {
-		hi = r.gaps[region+1].after
-	}
+	lo, hi := r.bounds(region)
 	if hi < lo {
 		return max(lo-1, -1), 1
 	}

@@ -15,7 +15,9 @@ type asWhole struct {
 	t, t1 float64
 	y1    []float64
 	curve curve
-	taus  []float64 // cotangents of the time of a row
+
+	places []reading   // of the step that is made or transposed
+	times  []float64 // cotangents of the time of a row
 }
 
 // made reports whether s is that step.
@@ -27,20 +29,60 @@ func (w *asWhole) made(by solvers.Method, s *solvers.Step) bool {
 	return ok && a.Arithmetic() == w.form && slices.Equal(s.Y1, w.y1)
 }
 
+// reading is where the past is read: a step of the record, and where in it.
+type reading struct {
+	step  int
+	theta float64
+}
+
+// reach makes x.places those that rows of K from the first on read in a step, [delays][rows].
+func reach(x *Worker, s *solvers.Step, nodes []float64, first int) {
+	r, rows := x.rec, len(nodes)
+	x.taus(s.T, s.Y0)
+	if room := len(r.delays) * rows; len(x.places) < room {
+		x.places = make([]reading, room)
+	}
+	for i := range r.delays {
+		lo, hi := 0, -1
+		if region := regionOf(x, i); region >= 0 {
+			lo, hi = r.bounds(region)
+		}
+		at, k := x.places[i*rows:][:rows], x.last[i]
+		for j := first; j < rows; j++ {
+			if j > first && nodes[j] == nodes[j-1] {
+				at[j] = at[j-1]
+				continue
+			}
+			t := s.Node(nodes[j])
+			u := t - x.tau[i]
+			if k < hi && k >= 0 && r.steps[k+1].T < u {
+				k++
+			}
+			if k >= lo && k <= hi {
+				// As a rule the step is that of the last reading, or the next one.
+				p := &r.steps[k]
+				if p.T < u && (k == hi || !(r.steps[k+1].T < u)) && p.H > 0 && p.T < x.from {
+					at[j] = reading{k, (u - p.T) / p.H}
+					continue
+				}
+			}
+			x.last[i] = max(k, 0)
+			at[j].step, at[j].theta = x.locate(i, t)
+			k = x.last[i]
+		}
+		x.last[i] = max(k, 0)
+	}
+}
+
 // lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags].
 func lagsOf(x *Worker, s *solvers.Step, nodes []float64, first int, lags []float64) {
-	r := x.rec
-	x.taus(s.T, s.Y0)
-	for j := first; j < len(nodes); j++ {
-		row := lags[j*r.lags:][:r.lags]
-		if j > first && nodes[j] == nodes[j-1] {
-			copy(row, lags[(j-1)*r.lags:])
-			continue
-		}
-		t := s.Node(nodes[j])
-		for i := range r.takes {
-			step, theta := x.locate(i, t)
-			x.take(i, step, theta, s.Y0, row)
+	reach(x, s, nodes, first)
+	r, rows := x.rec, len(nodes)
+	for i := range r.delays {
+		for j, at := range x.places[i*rows:][:rows] {
+			if j >= first {
+				x.take(i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
+			}
 		}
 	}
 }
@@ -79,14 +121,17 @@ func (x *Worker) PullSeededStep(
 	}
 	lagsOf(x, s, a.Nodes, 0, lags)
 	bars := x.w.PullReading(a, s, c, seeds)
-	n := x.rec.lags * x.l
-	for i := a.Rows - 1; i >= 0; i-- {
-		bar := bars[i*(n+x.l):][:n+x.l]
-		copy(x.yb[x.n*x.l:], bar[:n])
-		at := append(x.asWhole.taus[:0], bar[n:]...)
-		x.pull(s.Node(a.Nodes[i]), x.yb, at)
-		add(c.T0, at)
-		x.asWhole.taus = at
+	l, n, rows := x.l, x.rec.lags*x.l, len(a.Nodes)
+	for j := rows - 1; j >= 0; j-- {
+		bar := bars[j*(n+l):][:n+l]
+		times := append(x.asWhole.times[:0], bar[n:]...)
+		for i := range x.rec.delays {
+			if at := x.places[i*rows+j]; x.pulls(i, bar) {
+				x.untake(i, at.step, at.theta, bar, times)
+			}
+		}
+		add(c.T0, times)
+		x.asWhole.times = times
 	}
 	return true
 }
