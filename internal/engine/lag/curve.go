@@ -3,6 +3,7 @@ package lag
 import (
 	"math"
 
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/stages"
 )
@@ -27,11 +28,11 @@ func fit(x *Worker, s *solvers.Step) curve {
 	}
 	n, w, m := size.N, size.N+size.Q, len(x.shape.Rows)
 	if room := (len(x.shape.Of) + m + 1) * n; len(x.room) < room {
-		x.room = make([]float64, room) // the last row stays zero
+		x.room = make([]float64, room) // the first row stays zero
 	}
-	diff, zero, c := x.room[:m*n], x.room[m*n:][:n], x.room[(m+1)*n:][:len(x.shape.Of)*n]
+	zero, diff, c := x.room[:n], x.room[n:][:m*n], x.room[(m+1)*n:][:len(x.shape.Of)*n]
 	first := diff[(m-1)*n:]
-	copy(first, s.K[x.shape.Rows[0]*w:])
+	copy(first, s.K[x.shape.Rows[0]*w:][:n])
 	for j, row := range x.shape.Rows[1:] {
 		to := diff[j*n:][:n]
 		for i, v := range s.K[row*w:][:n] {
@@ -45,38 +46,41 @@ func fit(x *Worker, s *solvers.Step) curve {
 	return c
 }
 
-// at writes the states from number from on at theta of a step.
-func (c curve) at(s *solvers.Step, theta float64, from int, y []float64) {
-	const few = 4
-	n, u := len(s.Y0), math.FMA(2, theta, -1)
-	if len(y) < few { // loops along them would cost more
-		for i := range y {
-			v := 0.0
-			for k := len(c) - n + from + i; k >= 0; k -= n {
-				v = math.FMA(v, u, c[k])
-			}
-			y[i] = math.FMA(theta, v, s.Y0[from+i])
-		}
+// many is how many states are read together from which on loops along them are worth a call.
+const many = 8
+
+// curveAt writes the states from number from on at theta of a step.
+func (x *Worker) curveAt(step int, theta float64, from int, y []float64) {
+	s, c, n := &x.rec.steps[step], x.rec.curves[step], x.n
+	if len(y) >= many {
+		p := &x.powers
+		p.of(len(c)/n, theta)
+		simd.Combine(y, s.Y0[from:], theta, p.value, p.rows, c[from:], n)
 		return
 	}
-	clear(y)
-	for k := len(c) - n; k >= 0; k -= n {
-		for i, v := range c[k+from:][:len(y)] {
-			y[i] = math.FMA(y[i], u, v)
+	u := math.FMA(2, theta, -1)
+	for i := range y {
+		v := 0.0
+		for k := len(c) - n + from + i; k >= 0; k -= n {
+			v = math.FMA(v, u, c[k])
 		}
-	}
-	for i, v := range s.Y0[from:][:len(y)] {
-		y[i] = math.FMA(theta, y[i], v)
+		y[i] = math.FMA(theta, v, s.Y0[from+i])
 	}
 }
 
 // powers are those of u = 2θ - 1 by which the coefficients of a curve count, θ u^k, over θ, and their slopes by θ.
-type powers struct{ value, slope []float64 }
+type powers struct {
+	value, slope []float64
+	rows         []int // of the coefficients
+}
 
 // of makes p those for a degree.
 func (p *powers) of(degree int, theta float64) {
 	if len(p.value) != degree {
-		p.value, p.slope = make([]float64, degree), make([]float64, degree)
+		p.value, p.slope, p.rows = make([]float64, degree), make([]float64, degree), make([]int, degree)
+		for k := range p.rows {
+			p.rows[k] = k
+		}
 	}
 	u, v, last := math.FMA(2, theta, -1), 1.0, 0.0
 	for k := range p.value {
@@ -86,9 +90,25 @@ func (p *powers) of(degree int, theta float64) {
 	}
 }
 
+// slopes writes those by θ of states that c[degree][n] begins with.
+func (p *powers) slopes(rates, c []float64, n int) {
+	if len(rates) >= many {
+		clear(rates)
+		simd.Combine(rates, rates, 1, p.slope, p.rows, c, n)
+		return
+	}
+	for m := range rates {
+		rate := 0.0
+		for k, slope := range p.slope {
+			rate = math.FMA(slope, c[k*n+m], rate)
+		}
+		rates[m] = rate
+	}
+}
+
 // fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
 func fitted(x *Worker, step int, theta float64) bool {
-	return theta != 0 && theta != 1 && step < len(x.rec.curves) && x.rec.curves[step] != nil
+	return uint(step) < uint(len(x.rec.curves)) && theta != 0 && theta != 1 && x.rec.curves[step] != nil
 }
 
 // gathered are cotangents of the curve of a step, which later steps read: of its coefficients over the length of the
@@ -127,16 +147,19 @@ func gather(x *Worker, i, step int, theta float64, lags []float64) {
 		}
 		w := lags[(of.to-n)*l:][:of.len*l]
 		for k, u := range p.value {
-			by, to := float64(theta*u), g.c[(k*n+of.from)*l:][:len(w)]
+			to := g.c[(k*n+of.from)*l:][:len(w)]
+			if len(w) >= many {
+				simd.Combine(to, to, theta, p.value[k:k+1], p.rows[:1], w, len(w))
+				continue
+			}
+			by := float64(theta * u)
 			for m, v := range w {
 				to[m] = math.FMA(by, v, to[m])
 			}
 		}
-		for m := range of.len {
-			rate := 0.0
-			for k, slope := range p.slope { // at the time that is read
-				rate = math.FMA(slope, c[k*n+of.from+m], rate)
-			}
+		rates := x.x[:of.len]
+		p.slopes(rates, c[of.from:], n)
+		for m, rate := range rates {
 			rate /= s.H
 			y0 := g.y0[(of.from+m)*l:][:l]
 			for j, v := range w[m*l:][:l] {

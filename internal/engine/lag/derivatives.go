@@ -462,6 +462,9 @@ func (x *Worker) Jumped(after int, td []float64) {
 // LeapPull implements sens.PastPuller.
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
+	if !x.rec.jumps {
+		return
+	}
 	defer x.crossPull(t, y, yb, fb, tb)
 	list := leapsAt(x, t)
 	for k, p := range list {

@@ -46,7 +46,7 @@ type reader struct {
 	powers
 	shapeOf *stages.Dense // what shape belongs to
 	shape   *solvers.Curve
-	room    []float64 // differences of rows of K, a row of zeros, and a curve
+	room    []float64 // a row of zeros, differences of rows of K, and a curve
 	asWhole
 	entries
 }
@@ -354,19 +354,20 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 // take writes what delay i reads at theta of a step to lags. The present state is y.
 func (x *Worker) take(i, step int, theta float64, y, lags []float64) {
 	r, whole := x.rec, false // x.x is the state there
+	fit := fitted(x, step, theta)
 	for _, c := range r.takes[i] {
 		to := lags[c.to-x.n:][:c.len]
 		switch {
 		case c.discrete:
 			copy(to, r.held(regionOf(x, i))[c.from:])
+		case fit:
+			x.curveAt(step, theta, c.from, to)
 		case step == ofPresent:
 			copy(to, y[c.from:])
 		case step < 0:
 			copy(to, r.y0[c.from:])
 		case x.stepAt(step).H == 0:
 			copy(to, x.stepAt(step).Y1[c.from:])
-		case fitted(x, step, theta):
-			r.curves[step].at(&r.steps[step], theta, c.from, to)
 		default:
 			if !whole {
 				x.method.Interpolate(x, x.stepAt(step), theta, x.x)
