@@ -133,6 +133,9 @@ type Seeds struct {
 	K    []float64 // [rows of K][N·L] Σ β_i(θ) w
 	Y0   []float64 // [N·L] Σ w
 	H, T []float64 // [L] what θ = (t* - t)/h adds to h̄ and t̄₀
+	// C are those [degree][N·L] of the coefficients of the Curve of the step over its length, which are still to be
+	// added to K; nil for none. They belong to who has sown them.
+	C []float64
 }
 
 // Curve is a dense output as one polynomial for each state, y₀ + θ Σ c_k (2θ - 1)^k. c_k is 0 + H·Of[k], over the
@@ -141,6 +144,7 @@ type Seeds struct {
 type Curve struct {
 	Rows []int
 	Of   []Terms
+	Beta [][]float64 // of Rows, for the cotangents: that of a row is Σ Beta_k c̄_k
 }
 
 // Point is a point of a step, at Theta: the time fma(Theta, H, T), or T1 for 1. The state is Weights over the rows of K

@@ -33,7 +33,7 @@ func (p *Dense) Degree() (most int) {
 
 // Curve returns p as one polynomial for each state.
 func (p *Dense) Curve() *solvers.Curve {
-	c := &solvers.Curve{Rows: p.Rows, Of: make([]solvers.Terms, p.Degree())}
+	c := &solvers.Curve{Rows: p.Rows, Beta: p.Beta, Of: make([]solvers.Terms, p.Degree())}
 	for k := range c.Of {
 		of, sum := &c.Of[k], 0.0
 		for j, beta := range p.Beta {
@@ -209,7 +209,7 @@ func begin(g *solvers.Seeds, rows, n, l int) {
 	if g.Sown {
 		return
 	}
-	g.Sown = true
+	g.Sown, g.C = true, nil
 	clear(g.K)
 	clear(g.Y0)
 	clear(g.H)
@@ -217,12 +217,30 @@ func begin(g *solvers.Seeds, rows, n, l int) {
 }
 
 // Reap returns g, or nil if nothing was sown. What is sown next begins anew.
-func Reap(g *solvers.Seeds) *solvers.Seeds {
+func (r *Space) Reap(g *solvers.Seeds) *solvers.Seeds {
 	if !g.Sown {
 		return nil
 	}
 	g.Sown = false
+	r.Unfold(g)
 	return g
+}
+
+// Unfold adds what was sown of the coefficients of a curve to the rows of K.
+func (r *Space) Unfold(g *solvers.Seeds) {
+	if g.C == nil {
+		return
+	}
+	n := r.N * r.L
+	for j, i := range r.of.Rows {
+		seed := g.K[i*n:][:n]
+		for k, b := range r.of.Beta[j] {
+			for m, v := range g.C[k*n:][:n] {
+				seed[m] = math.FMA(b, v, seed[m])
+			}
+		}
+	}
+	g.C = nil
 }
 
 // Duals are Seeds with their tangents, which PullPush takes in.

@@ -74,7 +74,7 @@ type powers struct {
 	rows         []int // of the coefficients
 }
 
-// of makes p those for a degree.
+// of makes p those for a degree, without the slopes.
 func (p *powers) of(degree int, theta float64) {
 	if len(p.value) != degree {
 		p.value, p.slope, p.rows = make([]float64, degree), make([]float64, degree), make([]int, degree)
@@ -82,27 +82,33 @@ func (p *powers) of(degree int, theta float64) {
 			p.rows[k] = k
 		}
 	}
-	u, v, last := math.FMA(2, theta, -1), 1.0, 0.0
+	u, v := math.FMA(2, theta, -1), 1.0
 	for k := range p.value {
 		p.value[k] = v
-		p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
-		last, v = v, float64(v*u)
+		v = float64(v * u)
 	}
 }
 
 // slopes writes those by θ of states that c[degree][n] begins with.
-func (p *powers) slopes(rates, c []float64, n int) {
+func (p *powers) slopes(rates, c []float64, n int, theta float64) {
 	if len(rates) >= many {
+		last := 0.0
+		for k, v := range p.value {
+			p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
+			last = v
+		}
 		clear(rates)
 		simd.Combine(rates, rates, 1, p.slope, p.rows, c, n)
 		return
 	}
+	u := math.FMA(2, theta, -1)
 	for m := range rates {
-		rate := 0.0
-		for k, slope := range p.slope {
-			rate = math.FMA(slope, c[k*n+m], rate)
+		v, d := 0.0, 0.0
+		for k := (len(p.rows)-1)*n + m; k >= 0; k -= n {
+			d = math.FMA(d, u, v)
+			v = math.FMA(v, u, c[k])
 		}
-		rates[m] = rate
+		rates[m] = math.FMA(float64(2*theta), d, v)
 	}
 }
 
@@ -146,19 +152,22 @@ func gather(x *Worker, i, step int, theta float64, lags []float64) {
 			continue
 		}
 		w := lags[(of.to-n)*l:][:of.len*l]
-		for k, u := range p.value {
-			to := g.c[(k*n+of.from)*l:][:len(w)]
-			if len(w) >= many {
+		if to := g.c[of.from*l:]; len(w) >= many {
+			for k := range p.value {
+				to := to[k*n*l:][:len(w)]
 				simd.Combine(to, to, theta, p.value[k:k+1], p.rows[:1], w, len(w))
-				continue
 			}
-			by := float64(theta * u)
+		} else {
 			for m, v := range w {
-				to[m] = math.FMA(by, v, to[m])
+				at := m
+				for _, u := range p.value {
+					to[at] = math.FMA(float64(theta*u), v, to[at])
+					at += n * l
+				}
 			}
 		}
 		rates := x.x[:of.len]
-		p.slopes(rates, c[of.from:], n)
+		p.slopes(rates, c[of.from:], n, theta)
 		for m, rate := range rates {
 			rate /= s.H
 			y0 := g.y0[(of.from+m)*l:][:l]

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stages"
 )
 
 // SetTangent implements solvers.TangentSystem.
@@ -294,7 +295,11 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
 		return false
 	}
-	copy(s.K, x.rec.steps[i].K)
+	if info := solvers.MakerOf(plain(m), s).Info(); info.DenseStages > 0 { // the run has recorded the others
+		size := x.w.Size()
+		dense := info.Stages * (size.N + size.Q)
+		copy(s.K[dense:], x.rec.steps[i].K[dense:])
+	}
 	s.Dense = true
 	from, to := x.seeds[i], solvers.SeedsOf(plain(m), s)
 	if !to.Sown {
@@ -302,6 +307,10 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 		from.Sown = false
 		return true
 	}
+	if from.C != nil && to.C == nil {
+		to.C, from.C = from.C, nil
+	}
+	stages.Unfold(plain(m), s, from)
 	for _, v := range []struct{ to, from []float64 }{
 		{to.K, from.K}, {to.Y0, from.Y0}, {to.H, from.H}, {to.T, from.T},
 	} {

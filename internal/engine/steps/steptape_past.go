@@ -92,11 +92,24 @@ func (m *stepMaker) curve(k []map[string]tape.Value) {
 	}
 }
 
-// pastSeeds adds the inputs for seeds, one after the other: T, Y0 and K.
+// pastSeeds adds the inputs for seeds, one after the other: T, Y0, K and C.
 func (m *stepMaker) pastSeeds() *seeds {
 	s := &seeds{all: true, t: m.cotangent("sown.t", nil, nil), h: m.zero, y0: m.states("sown.y", m.cotangent)}
 	for i := range m.form.Rows {
 		s.k = append(s.k, m.states("sown.k"+strconv.Itoa(i), m.cotangent))
+	}
+	var c []map[string]tape.Value
+	for k := range m.form.Curve.Of {
+		c = append(c, m.states("sown.c"+strconv.Itoa(k), m.cotangent))
+	}
+	for j, i := range m.form.Curve.Rows {
+		for k, b := range m.form.Curve.Beta[j] {
+			for name, v := range s.k[i] {
+				if b != 0 {
+					s.k[i][name] = m.b.Op3(tape.FMA, m.b.Scalar(b), c[k][name], v)
+				}
+			}
+		}
 	}
 	return s
 }

@@ -74,7 +74,12 @@ func (w *Steps) PullReading(form *solvers.Arithmetic, s *solvers.Step, c *solver
 	}
 	at += copy(v.bar[at:], seeds.T)
 	at += copy(v.bar[at:], seeds.Y0)
-	copy(v.bar[at:], seeds.K)
+	at += copy(v.bar[at:], seeds.K)
+	if c := v.bar[at:][:len(form.Curve.Of)*len(seeds.Y0)]; seeds.C != nil {
+		copy(c, seeds.C)
+	} else {
+		clear(c)
+	}
 	w.pullBy(v, s, c)
 	return v.out[len(v.out)-form.Rows*(w.Kit.Layout.NLags+1)*w.Width:]
 }
