@@ -62,12 +62,20 @@ type DenseAt struct {
 	of    *Dense
 	Theta Form // β(θ)
 	Drift Form // β'(θ)
+	at    float64
 }
 
-func (p *Dense) anywhere() DenseAt { return DenseAt{p, p.Room(), p.Room()} }
+func (p *Dense) anywhere() DenseAt { return DenseAt{p, p.Room(), p.Room(), math.NaN()} }
 
-// Weigh makes theta the β(θ) and drift the β'(θ).
+// Spoil has the next Weigh compute its numbers, since they have been overwritten.
+func (p *DenseAt) Spoil() { p.at = math.NaN() }
+
+// Weigh makes theta the β(θ) and drift the β'(θ). Many steps in a row are read at one θ.
 func (p *DenseAt) Weigh(theta float64) {
+	if theta == p.at {
+		return
+	}
+	p.at = theta
 	for j, beta := range p.of.Beta {
 		p.Theta.C[j], p.Drift.C[j] = Poly(beta, theta)
 	}

@@ -86,6 +86,7 @@ func (r *Space) recallSlope(s *solvers.Step, d *solvers.StepTangent, theta float
 
 // bendAt returns Σ β″_j(θ) k_j of the states.
 func (r *Space) bendAt(s *solvers.Step, theta float64) []float64 {
+	r.Spoil()
 	for j, p := range r.of.Beta {
 		r.Drift.C[j] = SecondDerivative(p, theta)
 	}

@@ -68,23 +68,6 @@ func (x *Worker) curveAt(step int, theta float64, from int, y []float64) {
 	}
 }
 
-// slope writes the states at theta of a step, and their slopes by time.
-func (c curve) slope(s *solvers.Step, theta float64, y, yd []float64) {
-	n, u := len(y), math.FMA(2, theta, -1)
-	clear(y)
-	clear(yd)
-	for k := len(c) - n; k >= 0; k -= n {
-		for i, v := range c[k:][:n] {
-			yd[i] = math.FMA(yd[i], u, y[i])
-			y[i] = math.FMA(y[i], u, v)
-		}
-	}
-	for i, v := range y {
-		yd[i] = math.FMA(float64(2*theta), yd[i], v) / s.H
-		y[i] = math.FMA(theta, v, s.Y0[i])
-	}
-}
-
 // powers are those of u = 2θ - 1 by which the coefficients of a curve count, θ u^k, over θ, and their slopes by θ.
 type powers struct {
 	value, slope []float64

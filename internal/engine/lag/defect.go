@@ -89,14 +89,7 @@ func (d *Defect) size(s *solvers.Step, i int) float64 {
 // at returns the norm of the defect at theta.
 func (d *Defect) at(s *solvers.Step, theta float64) (worst float64) {
 	x := d.X
-	if _, explicit := solvers.MakerOf(plain(x.method), s).(solvers.Arithmetical); explicit && s.H != 0 {
-		if !s.Dense {
-			x.method.Interpolate(x, s, theta, d.y)
-		}
-		fit(x, s).slope(s, theta, d.y, d.yd)
-	} else {
-		x.method.InterpolateSlope(x, s, theta, d.y, d.yd)
-	}
+	x.method.InterpolateSlope(x, s, theta, d.y, d.yd)
 	x.Eval(math.FMA(theta, s.H, s.T), d.y, d.f)
 	for i, reads := range d.read {
 		if !reads {
