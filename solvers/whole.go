@@ -105,7 +105,7 @@ type Arithmetic struct {
 	At  []Terms
 	Sum Terms
 
-	Rows int // of K, with those of the dense output
+	Rows  int    // of K, with those of the dense output
 	Curve *Curve // of the dense output
 	// At and Sum of steps within which something is read: all rows of K are pulled, those of the dense output first. A
 	// further term of a row's cotangent is its row of Seeds; see there.

@@ -50,7 +50,7 @@ func fit(x *Worker, s *solvers.Step) curve {
 const many = 8
 
 // curveAt writes the states from number from on at theta of a step.
-func (x *Worker) curveAt(step int, theta float64, from int, y []float64) {
+func curveAt(x *Worker, step int, theta float64, from int, y []float64) {
 	s, c, n := &x.rec.steps[step], x.rec.curves[step], x.n
 	if len(y) >= many {
 		p := &x.powers

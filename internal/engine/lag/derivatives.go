@@ -104,7 +104,7 @@ func stateTangent(x *Worker, step int, theta float64) {
 		k := &x.kept[step]
 		solvers.RecallPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
 	default: // nothing moves there yet
-		x.state(step, theta)
+		stateAt(x, step, theta)
 		for e, v := range x.slope {
 			for j, td := range x.td {
 				x.xd[e*l+j] = float64(v * td)
@@ -183,7 +183,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 	clear(x.taub)
 	moved, lags := false, yb[x.n*l:]
 	for i, from := range r.delays {
-		if !x.pulls(i, lags) {
+		if !pulls(x, i, lags) {
 			continue
 		}
 		step, theta := x.locate(i, t)
@@ -193,7 +193,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 			}
 			continue
 		}
-		x.untake(i, step, theta, lags, tb)
+		untake(x, i, step, theta, lags, tb)
 		moved = moved || from.moves
 	}
 	if moved { // extend has written the state
@@ -205,7 +205,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 
 // pulls transposes what delay i reads of discretes, with cotangents of all lags, and reports whether those of states
 // have any but zeros.
-func (x *Worker) pulls(i int, lags []float64) (some bool) {
+func pulls(x *Worker, i int, lags []float64) (some bool) {
 	for _, c := range x.rec.takes[i] {
 		of := lags[(c.to-x.n)*x.l:][:c.len*x.l]
 		if c.discrete {
@@ -221,7 +221,7 @@ func (x *Worker) pulls(i int, lags []float64) (some bool) {
 
 // untake transposes take, with cotangents of all lags. It adds those of the time to tb, and of the delay to those of
 // delays.
-func (x *Worker) untake(i, step int, theta float64, lags, tb []float64) {
+func untake(x *Worker, i, step int, theta float64, lags, tb []float64) {
 	clear(x.sb)
 	statePull(x, i, step, theta, lags)
 	from, db := x.rec.delays[i], x.db
@@ -339,7 +339,7 @@ func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 }
 
 // adding has f add to cotangents of (y, lags), those of y being yb, and transposes the reading of the lags.
-func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64)) {
+func adding(x *Worker, t float64, yb, tb, buffer []float64, f func(yb []float64)) {
 	clear(buffer)
 	f(buffer)
 	x.pull(t, buffer, tb)
@@ -349,7 +349,7 @@ func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64
 // GuardPull implements solvers.CotangentSystem.
 func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 	ye := x.extend(t, y, x.y)
-	x.adding(t, yb, tb, x.yb, func(yb []float64) { x.w.GuardPull(i, t, ye, w, yb, tb) })
+	adding(x, t, yb, tb, x.yb, func(yb []float64) { x.w.GuardPull(i, t, ye, w, yb, tb) })
 }
 
 // AffectPull implements solvers.CotangentSystem.
@@ -357,7 +357,7 @@ func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	clear(ymb)
 	apart(x, t, func() {
 		ye := x.extend(t, ym, x.y)
-		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
+		adding(x, t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
 	})
 }
 
@@ -373,7 +373,7 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 			folded(x.rec.list, x.yb, dpb, x.l)
 			add(ypb[:x.n*x.l], x.yb[:x.n*x.l])
 		} else {
-			x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+			adding(x, pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
 		}
 		x.taus(pt.T, pt.Ym)
 		x.pull(pt.T, x.ymb, tb)

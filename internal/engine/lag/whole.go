@@ -16,7 +16,7 @@ type asWhole struct {
 	y1    []float64
 	curve curve
 
-	places []reading   // of the step that is made or transposed
+	places []reading // of the step that is made or transposed
 	times  []float64 // cotangents of the time of a row
 }
 
@@ -81,7 +81,7 @@ func lagsOf(x *Worker, s *solvers.Step, nodes []float64, first int, lags []float
 	for i := range r.delays {
 		for j, at := range x.places[i*rows:][:rows] {
 			if j >= first {
-				x.take(i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
+				take(x, i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
 			}
 		}
 	}
@@ -126,8 +126,8 @@ func (x *Worker) PullSeededStep(
 		bar := bars[j*(n+l):][:n+l]
 		times := append(x.asWhole.times[:0], bar[n:]...)
 		for i := range x.rec.delays {
-			if at := x.places[i*rows+j]; x.pulls(i, bar) {
-				x.untake(i, at.step, at.theta, bar, times)
+			if at := x.places[i*rows+j]; pulls(x, i, bar) {
+				untake(x, i, at.step, at.theta, bar, times)
 			}
 		}
 		add(c.T0, times)

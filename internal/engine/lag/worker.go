@@ -313,8 +313,8 @@ func before(x *Worker, step int, s float64) (int, float64) {
 	return ofStart, 0
 }
 
-// state makes x.x the state at theta of a step, and x.slope its slope.
-func (x *Worker) state(step int, theta float64) {
+// stateAt makes x.x the state at theta of a step, and x.slope its slope.
+func stateAt(x *Worker, step int, theta float64) {
 	switch {
 	case step < 0:
 		copy(x.x, x.rec.y0)
@@ -346,13 +346,13 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 	x.taus(t, y)
 	for i := range r.takes {
 		step, theta := x.locate(i, t)
-		x.take(i, step, theta, y, y2[x.n:])
+		take(x, i, step, theta, y, y2[x.n:])
 	}
 	return y2
 }
 
 // take writes what delay i reads at theta of a step to lags. The present state is y.
-func (x *Worker) take(i, step int, theta float64, y, lags []float64) {
+func take(x *Worker, i, step int, theta float64, y, lags []float64) {
 	r, whole := x.rec, false // x.x is the state there
 	fit := fitted(x, step, theta)
 	for _, c := range r.takes[i] {
@@ -361,7 +361,7 @@ func (x *Worker) take(i, step int, theta float64, y, lags []float64) {
 		case c.discrete:
 			copy(to, r.held(regionOf(x, i))[c.from:])
 		case fit:
-			x.curveAt(step, theta, c.from, to)
+			curveAt(x, step, theta, c.from, to)
 		case step == ofPresent:
 			copy(to, y[c.from:])
 		case step < 0:

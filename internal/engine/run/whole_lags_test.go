@@ -55,8 +55,11 @@ func TestWholeLags(t *testing.T) {
 		steps := 0 // compiled
 		for _, method := range []string{"bs3", "tsit5", "vern7", "dop853", "auto"} {
 			run := func(whole int) *result.Sensitivities {
-				o := Options{Threads: 1, EventTimes: true, Settings: []Setting{{Key: "sens.trust", Value: "off"},
-					{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-5"}}}
+				o := Options{Threads: 1, EventTimes: true, Settings: []Setting{
+					{Key: "sens.trust", Value: "off"},
+					{Key: "solver.method", Value: method},
+					{Key: "solver.rtol", Value: "1e-5"},
+				}}
 				o.compileAfter = &compiled.CompileAfter{Small: whole, Large: whole}
 				r, err := m.Prepare(o)
 				if err != nil {

@@ -24,11 +24,8 @@ type stepMaker struct {
 	rates  *tape.Tape
 	rows   []stepRow
 	places map[tapec.Name]vec.Part // of the inputs and outputs that a step has besides those of the rates
-	shared int                     // elements of vecStep so far
-	laned  int                     // and of its cotangent
-	made   int                     // elements of vecMade
-	plain  int                     // those of a transpose that lanes share
-	notes  []note                  // what a transpose makes for the ledger
+	counts
+	notes []note // what a transpose makes for the ledger
 
 	inPlace bool // states and rows of K stand where the solver has them
 	from    int  // the first row of K that a step computes
@@ -46,6 +43,14 @@ type stepMaker struct {
 	past    *pastRows          // what the rows of K read of the past; nil for nothing
 
 	t, h, t1, zero tape.Value
+}
+
+// counts are elements so far.
+type counts struct {
+	shared int // of vecStep
+	laned  int // and of its cotangent
+	made   int // of vecMade
+	plain  int // those of a transpose that lanes share
 }
 
 // sownRows is where a transpose of steps of several runs has what was read within them.

@@ -61,10 +61,11 @@ func (w *Steps) MakeReading(form *solvers.Arithmetic, s *solvers.Step) (curve []
 	return rest
 }
 
-// PullReading transposes the step s as a whole, of which seeds have been read. What its rows read of the past is in what
-// PulledLags returned. It returns the cotangents of that and of the times of the rows, [rows][lags + 1]; those of times
+// PullReading transposes the step s as a whole, of which seeds have been read. What its rows read of the past is in
+// what PulledLags returned. It returns the cotangents of that and of the times of the rows, [rows][lags + 1]; those of times
 // have not been added to that of T0.
-func (w *Steps) PullReading(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent, seeds *solvers.Seeds,
+func (w *Steps) PullReading(
+	form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent, seeds *solvers.Seeds,
 ) (bars []float64) {
 	v := &w.whole.pulls
 	copy(v.in[3+len(s.Y0):], s.K)
