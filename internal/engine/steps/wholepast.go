@@ -62,8 +62,8 @@ func (w *Steps) MakeReading(form *solvers.Arithmetic, s *solvers.Step) (curve []
 }
 
 // PullReading transposes the step s as a whole, of which seeds have been read. What its rows read of the past is in
-// what PulledLags returned. It returns the cotangents of that and of the times of the rows, [rows][lags + 1]; those of times
-// have not been added to that of T0.
+// what PulledLags returned. It returns the cotangents of that and of the times of the rows, [rows][lags + 1]; those of
+// times have not been added to that of T0.
 func (w *Steps) PullReading(
 	form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent, seeds *solvers.Seeds,
 ) (bars []float64) {
