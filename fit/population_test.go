@@ -2,6 +2,7 @@ package fit
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 // reference is a population with what independent programs say of it (testdata/populations): closed forms of the
@@ -512,5 +514,39 @@ func TestCrossProducts(t *testing.T) {
 				t.Errorf("[%d, %d] is %g, not %g", i, j, got, want)
 			}
 		}
+	}
+}
+
+// TestDependentEffects: where one effect follows from the other, the search of a full matrix does not end, and says why.
+func TestDependentEffects(t *testing.T) {
+	ids, times, values := "", "", ""
+	for i, e := range []float64{-0.6, -0.3, 0, 0.2, 0.5, 0.4} {
+		for k, at := range []float64{0.5, 2, 5, 9} {
+			noise := 1 + 0.03*math.Cos(float64(7*i+3*k))
+			ids += fmt.Sprintf("%d, ", i+1)
+			times += fmt.Sprintf("%g, ", at)
+			values += fmt.Sprintf("%.6g, ", 5*math.Exp(-e-0.1*math.Exp(e)*at)*noise)
+		}
+	}
+	m := populationModel(t, `time t from 0 to 10
+param k = 0.1 in [0.01, 1], V = 20 in [1, 200], s = 0.05 in [0.001, 5]
+param Omega[2,2] = [[0.1, 0.02], [0.02, 0.1]]
+random e[2] ~ mvnormal(Omega)
+data D { ID = [`+ids+`]  time = [`+times+`]  y = [`+values+`] }
+state A = 100
+A' = -k*exp(e[1])*A
+observe C = A/(V*exp(e[2])) ~ normal(s*C) from D.y
+experiment subject from D by D.ID
+solver { marginal = focei }
+objective L = nll()
+`)
+	r, err := Run(t.Context(), m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.Warnings, func(d diag.Diagnostic) bool {
+		return strings.Contains(d.Message, "the covariance Omega[2,1] goes to where one random effect follows from others")
+	}) {
+		t.Errorf("%s: %v", r.Status, r.Warnings)
 	}
 }

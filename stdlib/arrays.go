@@ -81,10 +81,10 @@ var arrays = []*Func{
 	{
 		Name: "interp", Args: []string{"t", "y", "q"}, Class: Special, Units: UnitsFree,
 		Value: "y at q between the knots t", Domain: "t ascending",
-		Kinks: "at the knots (linear), at the ends; jumps at the knots (previous)",
+		Kinks: "at the knots (linear), at the ends; jumps at the knots (previous, next) and where rows have one time",
 		Doc: "value of a table at q, constant outside it: interp(t, y, q), or with kind = spline (natural cubic), " +
-			"kind = monotone (cubic without overshoot) or kind = previous (held up to the next knot); where q is " +
-			"affine in time, steps end at the knots",
+			"kind = monotone (cubic without overshoot), kind = previous (held up to the next knot) or kind = next " +
+			"(the value of the next knot); where q is affine in time, steps end at the knots",
 		Source: "monotone: Fritsch and Butland, doi:10.1137/0905021",
 	},
 }

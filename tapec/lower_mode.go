@@ -295,7 +295,7 @@ func (c *compiler) guards() *tape.Tape {
 		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&model.UsesState == 0, Span: m.Span}
 		switch node := m.node.(type) {
 		case *model.If:
-			g.Compound = len(l.parts(node.Cond, m.s)) > 1
+			g.Compound, g.Past = len(l.parts(node.Cond, m.s)) > 1, node.Past
 		case *model.Call:
 			g.Piece = node.Control != ""
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/machine"
 	"odes.dev/odes/tape"
 )
 
@@ -136,7 +137,7 @@ func (e *emission) group(g int) {
 	switch {
 	case gr.functions:
 		e.emitFunctions(gr, e.direct, &e.file)
-	case gr.native:
+	case machine.Possible && gr.native:
 		e.emitNative(gr, e.local)
 	case len(gr.dots) > 0:
 		e.emitDots(gr, e.local, e.direct, &e.file)

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"odes.dev/odes/internal/base/machine"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
 )
@@ -102,7 +103,7 @@ func (c *compiler) readNative(root int, s source) native.Value {
 // nativeMove appends to the open block the copy of a view to a place, or its addition to what is
 // there. The result ok is false if native code cannot do that.
 func (c *compiler) nativeMove(w view, dst dense, lane, add bool) bool {
-	if c.native == nil || dst.size > nativeElements {
+	if !machine.Possible || c.native == nil || dst.size > nativeElements {
 		return false
 	}
 	lanes := 1
@@ -131,7 +132,7 @@ func (c *compiler) nativeMove(w view, dst dense, lane, add bool) bool {
 
 // closeBlock ends the open block.
 func (c *compiler) closeBlock() {
-	if b := &c.block; b.body != nil && b.body.Len() > 0 {
+	if b := &c.block; machine.Possible && b.body != nil && b.body.Len() > 0 {
 		length, code := b.body.Len(), c.native.Block(b.body, c.spillRegister())
 		for _, v := range b.roots {
 			b.parts[v] = nil

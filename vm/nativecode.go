@@ -33,7 +33,7 @@ type nativeRecord struct{ index, at int }
 // linkNative makes the native code executable. It returns false if the system forbids that.
 func (c *compiler) linkNative() bool {
 	n := c.native
-	if n == nil || len(n.links) == 0 {
+	if !machine.Possible || n == nil || len(n.links) == 0 {
 		return true
 	}
 	m, err := n.Map()

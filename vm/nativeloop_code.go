@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"odes.dev/odes/internal/base/machine"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
 )
@@ -11,7 +12,7 @@ var nestWork = 1 << 18
 
 // addNest writes the loop of a group as native code. It returns false if that is not possible.
 func (c *compiler) addNest(gr *group, local []bool) bool {
-	if c.native == nil || c.size(gr.values[0]) < nestLeast {
+	if !machine.Possible || c.native == nil || c.size(gr.values[0]) < nestLeast {
 		return false
 	}
 	b, ok := c.nestOf(gr, local)

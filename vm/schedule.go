@@ -1,6 +1,9 @@
 package vm
 
-import "odes.dev/odes/tape"
+import (
+	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/tape"
+)
 
 // scheduler orders the instructions of a tape in groups, each of which becomes a step.
 type scheduler struct {
@@ -74,7 +77,7 @@ func (sc *scheduler) schedule() {
 	sc.in = make([]int, n)
 	sc.enumerate()
 	sc.sink()
-	if sc.native != nil {
+	if machine.Possible && sc.native != nil {
 		sc.groupNative()
 		sc.separate()
 		sc.attachDots()

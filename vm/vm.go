@@ -160,13 +160,13 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 	lanes := max(opts.Lanes, 1)
 	var code *assembler
 	lifted := t
-	if opts.Backend == simd.Native {
+	if machine.Possible && opts.Backend == simd.Native {
 		if code = newAssembler(opts.narrow); code.suits(lanes) {
 			lifted = lift(t)
 		}
 	}
 	var ends []int
-	if code != nil {
+	if machine.Possible && code != nil {
 		lifted, ends = cutTape(lifted, opts.Inputs, opts.Outputs, lanes)
 	}
 	c := newCompiler(lifted, lanes)

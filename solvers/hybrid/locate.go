@@ -97,6 +97,7 @@ func (s *locator) seek(at int, watch bool) (verdict, error) {
 	if !s.Shrink(width, s.real, s.keep) {
 		return retry, brokenStep(-1)
 	}
+	s.together(at)
 	real := false
 	for i := range s.guards {
 		g := &s.guards[i]
@@ -132,6 +133,35 @@ func (s *locator) seek(at int, watch bool) (verdict, error) {
 	copy(s.rho, s.Hi.Rho)
 	copy(s.truth, s.Hi.Truth)
 	return found, nil
+}
+
+// together has the step end a place of the time later where that has more fire, and nothing less: what lies exactly on
+// its threshold may fire there, as an event does by a crossing, while a condition of the same margin is not met yet.
+func (s *locator) together(at int) {
+	stands := func(i int) bool {
+		g := &s.guards[i]
+		return !g.Watch && !g.Clock && s.Hi.Rho[i] == 0 && s.live[i].on && !s.fires(i, &s.live[i], 0, s.Hi.Truth[i])
+	}
+	some := false
+	for i := range s.guards {
+		some = some || stands(i)
+	}
+	h := s.Hi.H + elem.ULP(max(math.Abs(s.trial.T), math.Abs(s.trial.T+s.Hi.H)))
+	if !some || !(h <= s.samples.List[at].H) || !s.real(h) {
+		return
+	}
+	more := false
+	for i := range s.guards {
+		switch fires := s.fires(i, &s.live[i], s.Mid.Rho[i], s.Mid.Truth[i]); {
+		case stands(i):
+			more = more || fires
+		case !fires && s.fires(i, &s.live[i], s.Hi.Rho[i], s.Hi.Truth[i]):
+			return
+		}
+	}
+	if more {
+		s.raise()
+	}
 }
 
 // drawn returns the first root in the bracket of the polynomials of the guards that fire at its end, and the magnitude

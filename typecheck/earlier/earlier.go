@@ -32,7 +32,13 @@ type Maker struct {
 
 	Lags   []*model.Lag
 	Delays []*model.Symbol // hidden discretes, in order
+
+	times map[*model.Symbol]*moment // by delays
 }
+
+// moment is an earlier time, and the condition that it lies before the run; nil until something asks. Two conditions
+// of one meaning would change at one time as if by chance.
+type moment struct{ t, before model.Expr }
 
 // Delay returns e at the time t - tau.
 func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
@@ -58,17 +64,12 @@ func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
 	if len(delay.Type.Shape) > maxRank {
 		return m.Fault(tau.Span(), "a delay depends on at most %d loop variables", maxRank)
 	}
-	now := ref(m.Time, at)
-	amount := tau
-	if !moves {
-		amount = m.element(delay, indices, nil, tau.Span())
-	}
-	then := m.Apply("-", at, now, amount)
+	then := m.moment(delay, indices, tau, moves, at)
 	var bad model.Expr
 	out := model.Replace(e, func(r *model.Ref) model.Expr {
 		switch r.Sym.Kind {
 		case model.TimeSymbol:
-			return then
+			return then.t
 		case model.StateSymbol, model.DiscreteSymbol:
 			x := m.read(r.Sym, delay, indices, then, at)
 			if x == nil {
@@ -83,6 +84,24 @@ func (m *Maker) Delay(e, tau model.Expr, at source.Span) model.Expr {
 		return bad
 	}
 	return out
+}
+
+// moment returns the time t - tau. There is one for each delay that depends on no loop variables.
+func (m *Maker) moment(
+	delay *model.Symbol, indices []*model.Index, tau model.Expr, moves bool, at source.Span,
+) *moment {
+	if known := m.times[delay]; known != nil && len(indices) == 0 {
+		return known
+	}
+	if !moves {
+		tau = m.element(delay, indices, nil, tau.Span())
+	}
+	then := &moment{t: m.Apply("-", at, ref(m.Time, at), tau)}
+	if m.times == nil {
+		m.times = map[*model.Symbol]*moment{}
+	}
+	m.times[delay] = then
+	return then
 }
 
 // cannot reports what e reads that is not kept; nil for nothing.
@@ -198,7 +217,7 @@ func same(a, b model.Expr) bool {
 
 // read returns the state x at the time then; nil where it has too many axes.
 func (m *Maker) read(
-	x, delay *model.Symbol, indices []*model.Index, then model.Expr, at source.Span,
+	x, delay *model.Symbol, indices []*model.Index, then *moment, at source.Span,
 ) model.Expr {
 	i := slices.IndexFunc(m.Lags, func(l *model.Lag) bool { return l.State == x && l.Delay == delay })
 	if i < 0 {
@@ -224,13 +243,16 @@ func (m *Maker) read(
 	}
 	past = model.Replace(past, func(r *model.Ref) model.Expr {
 		if r.Sym.Kind == model.TimeSymbol {
-			return then
+			return then.t
 		}
 		return nil
 	})
+	if then.before == nil {
+		then.before = m.Apply("<", at, then.t, m.From)
+	}
 	t := value.Type()
 	return model.Seal(&model.If{
-		Base: model.NewBase(t, at), Cond: m.Apply("<", at, then, m.From), Then: past, Else: value,
+		Base: model.NewBase(t, at), Cond: then.before, Then: past, Else: value, Past: true,
 	})
 }
 

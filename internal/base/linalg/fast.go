@@ -68,6 +68,9 @@ func (f *sparse) forget() {
 
 // prepare looks for the machine code with the given number, and makes it if that is due.
 func (f *sparse) prepare(number int) *code {
+	if !machine.Possible {
+		return nil
+	}
 	c := f.o.codes
 	if f.ready[number] = c.list[number].Load(); f.ready[number] != nil {
 		return f.ready[number]

@@ -7,10 +7,11 @@ import (
 )
 
 // Moment is a time at which something happens in a run, or is read of it. Root tells that it was located as a root, and
-// is as exact as the run.
+// is as exact as the run. Past tells that nothing happens but that a delay reads the run from here on, and not what was
+// before it: the start comes back, and always does so at this time.
 type Moment struct {
-	T    float64
-	Root bool
+	T          float64
+	Root, Past bool
 }
 
 // sameTime is the part of the time span within which two times count as one, as among events.
@@ -31,13 +32,13 @@ func (r *Record) Meets(moments []Moment, rtol float64) bool {
 		}
 		return sameTime * span
 	}
-	meets := func(t float64) bool {
+	meets := func(t float64, start bool) bool {
 		far := max(sameTime, rtol) * span
 		for i := sort.Search(len(moments), func(i int) bool { return moments[i].T >= t-far }); i < len(moments); i++ {
 			if moments[i].T > t+far {
 				return false
 			}
-			if math.Abs(moments[i].T-t) <= within(moments[i]) {
+			if math.Abs(moments[i].T-t) <= within(moments[i]) && !(start && moments[i].Past) {
 				return true
 			}
 		}
@@ -50,7 +51,7 @@ func (r *Record) Meets(moments []Moment, rtol float64) bool {
 			if g.truly > 1 || !(t <= end+sameTime*span) {
 				continue
 			}
-			if meets(t) {
+			if meets(t, g.after < 0) {
 				return true
 			}
 			if g.truly == 0 {
@@ -59,7 +60,7 @@ func (r *Record) Meets(moments []Moment, rtol float64) bool {
 		}
 	}
 	for i, c := range r.crossed {
-		if r.gaps[c.gap].truly <= 1 && meets(c.t) {
+		if r.gaps[c.gap].truly <= 1 && meets(c.t, false) {
 			return true
 		}
 		// One delay that is written twice leaves one gap twice.

@@ -72,6 +72,10 @@ func TestMeets(t *testing.T) {
 		{"past x = 0.5\nx' = -delay(x, tau)\nobjective J = sum_at(1, x)", "tau"},
 		{"past x = 0.5\nx' = -delay(x, tau)\nobjective J = sum_at(1, delay(x, tau))", "tau"},
 		{"past x = 0.5\nx' = -delay(x, tau)\nobjective J = final(x)", ""},
+		{"past x = 0.5\nx' = -delay(x*(1 + x), tau)\nobjective J = final(x)", ""},
+		{"past x = 0.5\nx' = -delay(x^2, tau)\nevent at 1 { x *= 2 }\nobjective J = final(x)", "tau"},
+		{"past x = 0.5\nx' = -delay(x, tau)*delay(x, 2*sigma)\nevent at sigma { x += 1 }\n" +
+			"objective J = final(x)", "tau sigma"},
 		{"past x = 0.5\nx' = -delay(x, tau)\nobjective J = final(delay(x, 4*tau))", "tau"},
 		{"past x = 0.5\nx' = -delay(x, tau)*delay(x, sigma)\nobjective J = final(x)", "tau sigma"},
 		{"past x = 0.5\nx' = -delay(x, tau) - delay(x, sigma)\nobjective J = final(x)", ""},

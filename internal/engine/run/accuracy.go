@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
 	"odes.dev/odes/solvers/stock"
@@ -326,8 +327,17 @@ const (
 	muchMore   = 20
 )
 
+// Error control of derivatives carries a tangent for each variable. Where there are manyTangents, runs with tolerances
+// of leastPart of what they were cost less, and are tried first. They aim at a part of the error that makes a mark,
+// since errors follow tolerances roughly.
+const (
+	manyTangents = 16
+	leastPart    = 1e-3
+	aimedAt      = 0.1
+)
+
 // controlled repeats a, the attempt of r, with derivatives under error control if its derivatives are not sound and
-// that is affordable. It returns the better of the two.
+// that is affordable: or with tighter tolerances, where these cost less and are enough. It returns the best.
 func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 	lost, loose := a.s.Count()
 	size := r.problem.Size()
@@ -339,6 +349,13 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 	if lost+loose == 0 || r.settings.Control != settings.ControlAuto || r.settings.Solver.Fixed > 0 ||
 		r.spec.Check(solvers.TangentErrors) != nil || float64(a.s.Stats.Steps) > steps {
 		return a, nil
+	}
+	if tight, err := r.tightened(ctx, a); err != nil {
+		return nil, err
+	} else if tight != nil {
+		if a = tight; !a.lost() {
+			return a, nil
+		}
 	}
 	if few := implicit * steps; a.s.Stats.Factorisations > 0 && float64(muchMore*a.s.Stats.Steps) < few {
 		steps = few
@@ -363,11 +380,65 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 		r.careful.drawFrom(r.trajectory.Stock)
 	}
 	r.careful.curve = r.curve // second derivatives of its run may follow
+	b, err := r.again(ctx, a, r.careful)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return a, nil
+	}
+	b.s.Note(r.model.Explain, result.CodeTrust, diag.Note,
+		"derivatives needed error control: %s in place of %d (control = on)",
+		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
+	return b, nil
+}
+
+// lost reports whether numbers of a are.
+func (a *attempt) lost() bool {
+	lost, _ := a.s.Count()
+	return lost > 0
+}
+
+// tightened repeats a, the attempt of r, with tolerances so much tighter that errors which follow them leave no mark.
+// It returns nil where derivatives are by few variables, or errors are not why they are marked, or do not follow.
+func (r checking) tightened(ctx context.Context, a *attempt) (*attempt, error) {
+	if r.problem.Width() < manyTangents || r.settings.Mode != sens.ModeAdjoint || a.opinion.Failed != nil {
+		return nil, nil
+	}
+	reached, _ := a.s.Accuracy(a.opinion.Sizes)
+	part := max(float64(aimedAt*trust.LooseDerivative)/reached, leastPart)
+	if rtol := float64(part * r.settings.Solver.RTol); !(part < aimedAt) || !(rtol > 100*settings.LeastTol) {
+		return nil, nil
+	}
+	if r.finer == nil || r.finerBy != part {
+		next, err := r.model.PrepareWhile(ctx, r.Refined(r.setup, part).With(func(s *settings.Settings) {
+			s.Trust = r.settings.Trust
+		}))
+		if err != nil {
+			return nil, err
+		}
+		next.keep, next.settings.Solver.Bends = r.keep, r.keep
+		next.drawFrom(r.trajectory.Stock)
+		r.finer, r.finerBy = next, part
+	}
+	r.finer.curve = r.curve
+	b, err := r.again(ctx, a, r.finer)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	b.s.Note(r.model.Explain, result.CodeTrust, diag.Note,
+		"derivatives needed tighter tolerances: %s in place of %d (rtol = %s)",
+		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps, diag.Number(b.s.Settings.RTol))
+	return b, nil
+}
+
+// again repeats a with another Runner. It returns nil unless that leaves fewer marks, those of what is lost first.
+func (r checking) again(ctx context.Context, a *attempt, with *Runner) (*attempt, error) {
 	if !r.keep {
 		r.makeRoom()
 	}
 	start := time.Now()
-	b, err := checking{r.careful}.attempt(ctx)
+	b, err := checking{with}.attempt(ctx)
 	took := time.Since(start).Seconds()
 	if err != nil {
 		var failed *result.RunError
@@ -375,18 +446,16 @@ func (r checking) controlled(ctx context.Context, a *attempt) (*attempt, error) 
 			return nil, err
 		}
 		a.s.Stats.Seconds.Check += took
-		return a, nil
+		return nil, nil
 	}
+	lost, loose := a.s.Count()
 	if lostThen, looseThen := b.s.Count(); b.opinion.Failed != nil || lostThen > lost ||
 		lostThen == lost && looseThen >= loose {
 		a.s.Stats.Seconds.Check += took
-		return a, nil
+		return nil, nil
 	}
 	first := a.s.Stats.Seconds
 	b.s.Stats.Seconds.Check += first.Forward + first.Adjoint + first.Check
-	b.s.Note(r.model.Explain, result.CodeTrust, diag.Note,
-		"derivatives needed error control: %s in place of %d (control = on)",
-		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
 	return b, nil
 }
 

@@ -357,7 +357,9 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fol
 			return nil, err
 		}
 		if m.Kind != solvers.MarkStart && !m.Caused { // what a jump makes true comes with that
-			times = append(times, lag.Moment{T: m.T, Root: m.Guard >= 0 && !m.Caused})
+			root := m.Guard >= 0
+			past := root && r.model.System.Compiled.GuardList[m.Guard].Past
+			times = append(times, lag.Moment{T: m.T, Root: root, Past: past})
 		}
 	}
 	work := float64(r.problem.Size().N+1) * float64(steps)

@@ -215,6 +215,7 @@ func (n *neighbours) aslant(ctx context.Context, list []int) error {
 				return err
 			}
 			if x != nil {
+				n.s.Aslant(&n.fine.Sensitivities, x, steps)
 				n.s.Sideways = append(n.s.Sideways, *x)
 			}
 		}

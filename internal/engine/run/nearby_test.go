@@ -23,6 +23,12 @@ func TestBothSides(t *testing.T) {
 			"time t from 0 to 1\nparam c = 0, k = 1\nstate x = 1\nx' = -k*x + abs(c)\nobjective J = final(x)",
 			map[string]bool{"c": false, "k": true},
 		},
+		// Slopes beside go to that at the kink as a root of the distance does; a little of a slope of its own shows.
+		"a power at a kink": {
+			"time t from 0 to 1\nparam c = 0, d = 0, e = 0, k = 1\nstate x = 1\nx' = -k*x\n" +
+				"objective J = final(x)*(abs(c)^1.5 + d + max(d, 0)^1.2 + abs(e)^1.5 + 1e-5*abs(e))",
+			map[string]bool{"c": true, "d": true, "e": false, "k": true},
+		},
 		// Both events come at the root of one condition, which the body of g moves off it: e comes with g all the same.
 		"one condition": {
 			"time t from 0 to 3\nparam a = 0, k = 0.5\nstate y = 1\nalg z = 1\n0 = z + z^3 - y - 1\ny' = -k*z\n" +

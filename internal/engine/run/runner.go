@@ -75,11 +75,12 @@ type tools struct {
 // others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
 type others struct {
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
-	// that they show. careful has derivatives under error control. beside makes independent runs with other values.
-	other, careful, beside *Runner
-	share                  float64
-	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
-	// tighter tolerances.
+	// that they show. careful has derivatives under error control, and finer has tolerances that are finerBy times
+	// those of the Runner. beside makes independent runs with other values.
+	other, careful, finer, beside *Runner
+	share, finerBy                float64
+	// last is the Runner that made the last result: another one where derivatives needed error control, or they or
+	// sens_tol tighter tolerances.
 	last   *Runner
 	logged *bool // whether the run that this one is compared with has a log; nil where it is none of these
 }
@@ -332,11 +333,20 @@ func (r *Runner) tellProgress() {
 func (r *Runner) Report() result.Settings { return r.report(r.lanes) }
 
 // Last returns the Setup of the run of the last result: another one than that of r where derivatives needed error
-// control, or sens_tol tighter tolerances.
+// control, or they or sens_tol tighter tolerances.
 func (r *Runner) Last() Setup { return r.last.setup }
 
-// Careful reports whether the derivatives of the last result needed error control.
-func (r *Runner) Careful() bool { return r.last == r.careful }
+// AsLast returns a setup of r as that of the last result is, whose derivatives may have needed error control or tighter
+// tolerances.
+func (r *Runner) AsLast(setup Setup) Setup {
+	switch r.last {
+	case r.careful:
+		return setup.With(func(s *settings.Settings) { s.Control = settings.ControlOn })
+	case r.finer:
+		return setup.With(func(s *settings.Settings) { s.Tighten(r.finerBy, r.specimen().Info().Order) })
+	}
+	return setup
+}
 
 // Opinion returns what an independent run says of the last result; nil where nothing was compared.
 func (r *Runner) Opinion() *trust.Opinion { return r.opinion }
@@ -356,7 +366,7 @@ func (r *Runner) Set(set ...compiled.Override) error {
 			return r.model.Experiments[i].wrap(err)
 		}
 	}
-	for _, x := range []*Runner{r.other, r.careful, r.beside} {
+	for _, x := range []*Runner{r.other, r.careful, r.finer, r.beside} {
 		if x == nil {
 			continue
 		}
@@ -411,7 +421,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*result.Sensitivities, erro
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	for _, x := range []*Runner{r.last, r.other, r.careful, r.beside} {
+	for _, x := range []*Runner{r.last, r.other, r.careful, r.finer, r.beside} {
 		if x != nil && x != r {
 			x.release()
 		}
@@ -609,8 +619,11 @@ func kinkedBy(r *Runner, kinks []onesided.Fold) (list []bool) {
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that.
 func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
-	if len(folds) > 0 || out.Unseen() { // zeros may be none
+	switch {
+	case len(folds) > 0 || out.Unseen(): // zeros may be none
 		r.foldsOf(out, folds)
+	case r.wantsSecond() && r.reading.past != nil && !manySides(r): // steps end where a delay says: zeros have errors
+		reachedBy(r, out)
 	}
 	if len(r.parts) == 0 {
 		return
@@ -625,15 +638,32 @@ func (r *Runner) addSides(out *trust.Result, folds []onesided.Fold) {
 	}
 }
 
+// manySides reports whether there are so many derivatives that telling which are those of one side takes longer than it
+// is worth.
+func manySides(r *Runner) bool {
+	const most, mostColumns = 100_000, 5_000
+	return len(r.objectives)*r.columns > most || r.columns > mostColumns
+}
+
+// reachedBy marks derivatives by what values depend on.
+func reachedBy(r *Runner, out *trust.Result) {
+	out.Reached = make([]bool, len(out.Gradient))
+	for i, o := range r.objectives {
+		copy(out.Reached[i*r.columns:], r.worker.Reaches(o.row, r.places, r.columns))
+	}
+}
+
 // foldsOf does so for the folds of the run itself.
 func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
-	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
+	many := manySides(r)
 	n := len(out.Gradient)
-	many := n > most || r.columns > mostColumns
 	for _, list := range out.Lists() {
 		if !many || list == &out.Sided || list == &out.Rounded {
 			*list = make([]bool, n)
 		}
+	}
+	if !many {
+		reachedBy(r, out)
 	}
 	for i, o := range r.objectives {
 		at := i * r.columns
@@ -664,7 +694,6 @@ func (r *Runner) foldsOf(out *trust.Result, folds []onesided.Fold) {
 		if many {
 			continue
 		}
-		copy(row(out.Reached), r.worker.Reaches(o.row, r.places, r.columns))
 		for k, reached := range row(out.Reached) {
 			out.Bent[at+k] = out.Bent[at+k] && reached
 			out.Curved[at+k] = (out.Curved[at+k] || out.Bent[at+k]) && reached

@@ -308,10 +308,15 @@ func (s *Settings) Unchecked() {
 // LeastTol is the relative tolerance below which rounding decides.
 const LeastTol = 1e-14
 
-// Refine multiplies all tolerances by factor, or halves fixed steps. It shortens the longest step
-// accordingly, for a method of that order. It applies GradientOnly as well.
+// Refine is Tighten and GradientOnly.
 func (s *Settings) Refine(factor float64, order int) {
 	s.GradientOnly()
+	s.Tighten(factor, order)
+}
+
+// Tighten multiplies all tolerances by factor, or halves fixed steps. It shortens the longest step accordingly, for a
+// method of that order.
+func (s *Settings) Tighten(factor float64, order int) {
 	if s.Solver.Fixed > 0 {
 		s.Solver.Fixed /= 2
 		return

@@ -73,6 +73,11 @@ type Sides struct {
 	Reached  []bool // where Bent is not nil, or something may be unseen: derivatives by what the value depends on
 }
 
+// None reports whether no derivative is that of one side.
+func (s *Sides) None() bool {
+	return !s.AllSided && s.Sided == nil && s.Rounded == nil && s.Bent == nil
+}
+
 // Lists are all that tell of single derivatives.
 func (s *Sides) Lists() [6]*[]bool {
 	return [6]*[]bool{&s.Sided, &s.Rounded, &s.Bent, &s.Curved, &s.Met, &s.Reached}

@@ -1,9 +1,11 @@
 package trust
 
 import (
+	"maps"
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/result"
 )
 
@@ -18,6 +20,9 @@ type Sideways struct {
 // that move causes apart, in all numbers met, then those by which it is for other reasons. With second, so are those by
 // which second derivatives may jump.
 func (s *Result) Suspects(second bool) (list []int, met int) {
+	if len(s.Meetings) == 0 && s.None() { // the usual case, without passes over what may be millions of derivatives
+		return nil, 0
+	}
 	open := func(k int, of func(i, at int) bool) bool {
 		for i := range s.Values {
 			if at := i*s.Columns + k; (second || !s.decided(i, k)) && of(i, at) {
@@ -97,11 +102,10 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 // come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
 // sides say that the run itself has; nil for nothing.
 func (s *Result) TakeBeside(d *Decision) {
-	for at := range s.Gradient {
-		i, k := at/s.Columns, at%s.Columns
-		e, known := s.Ends[at]
+	for _, at := range slices.Sorted(maps.Keys(s.Ends)) {
+		i, k, e := at/s.Columns, at%s.Columns, s.Ends[at]
 		switch y := s.Values[i]; {
-		case !known || s.decided(i, k):
+		case s.decided(i, k):
 		case math.IsInf(s.Unlike[at], 1):
 			leap, leaps := leapOf(e, &y, s.promised)
 			leap.Value, leap.Column = i, k
@@ -179,36 +183,83 @@ func mostOf(s *Result, i int, by []float64) float64 {
 // partOfRounding is the part of what moves a value most within which rounding leaves it where it is zero.
 const partOfRounding = 1e-13
 
+// comesApart reports whether value i jumps on the way from a run on one side, which is away by steps, to fine. It fills
+// row with what derivatives there continue to.
+func (s *Result) comesApart(fine *result.Sensitivities, x *Sideways, i int, steps, row []float64) bool {
+	from, to := i*s.Columns, (i+1)*s.Columns
+	near := x.Near.Gradient[from:to]
+	x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
+	// The value at the variables themselves, by the derivatives on their side: exact for cubics.
+	y, beside := fine.Values[i].Value, x.Near.Values[i].Value
+	there := beside
+	for k, by := range steps {
+		if by != 0 {
+			there -= float64(by * 0.5 * (row[k] + near[k]))
+		}
+	}
+	// Beyond the noise, runs do not agree on what happens.
+	noise := min(10*s.Values[i].Error, float64(LooseValue*math.Abs(y)))
+	least := float64(x.Noise*max(math.Abs(y), math.Abs(beside))) +
+		min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
+	off := math.Abs(y - there)
+	return !(off <= noise+least || x.comes(off, beside-y) ||
+		y == 0 && returns(y, beside, x.Far.Values[i].Value))
+}
+
+// Aslant notes second derivatives by two of the columns that steps move which jump there: those of a value that jumps,
+// or of a derivative that does, where no column alone makes it.
+func (s *Result) Aslant(fine *result.Sensitivities, x *Sideways, steps []float64) {
+	row := make([]float64, s.Columns)
+	var moved []int
+	for k, by := range steps {
+		if by != 0 {
+			moved = append(moved, k)
+		}
+	}
+	for i := range s.Values {
+		from, to := i*s.Columns, (i+1)*s.Columns
+		jumps := s.comesApart(fine, x, i, steps, row)
+		for _, k := range moved {
+			jumps = jumps && !s.leapt(i, k, k)
+		}
+		x.returns(row, fine.Gradient[from:to], x.Near.Gradient[from:to], x.Far.Gradient[from:to])
+		unlike := s.unlike(i, fine.Gradient[from:to], row)
+		var found []int
+		for _, l := range moved {
+			if (jumps || unlike[l]) && !slices.ContainsFunc(moved, func(k int) bool { return s.leapt(i, k, l) }) {
+				found = append(found, l)
+			}
+		}
+		for _, l := range found {
+			for _, k := range moved {
+				if k != l {
+					s.noteLeap(i, k, l)
+				}
+			}
+		}
+	}
+}
+
 // Side notes how far the derivatives of fine, the independent run of s, by columns are from what runs on one side of
 // them continue to. x.Near is away by steps, which are 0 for all other columns. With second, it also notes what that
 // says of second derivatives.
 func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, second bool) {
 	row := make([]float64, s.Columns)
-	moved := 0
-	for _, by := range steps {
+	moved, only := 0, 0
+	for k, by := range steps {
 		if by != 0 {
-			moved++
+			moved, only = moved+1, k
 		}
 	}
 	alone := moved == 1
-	for i, v := range s.Values {
+	for i := range s.Values {
 		from, to := i*s.Columns, (i+1)*s.Columns
 		near := x.Near.Gradient[from:to]
-		x.towards(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-		// The value at the variables themselves, by the derivatives on their side: exact for cubics.
-		y, there := fine.Values[i].Value, x.Near.Values[i].Value
-		for k, by := range steps {
-			if by != 0 {
-				there -= float64(by * 0.5 * (row[k] + near[k]))
-			}
-		}
-		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
-		size := max(math.Abs(y), math.Abs(x.Near.Values[i].Value))
-		off := math.Abs(y - there)
-		apart := x.Near.Values[i].Value - y
-		least := float64(x.Noise*size) + min(float64(partOfRounding*mostOf(s, i, s.by)), s.promised)
-		jumps := !(off <= noise+least || x.comes(off, apart) ||
-			y == 0 && returns(y, x.Near.Values[i].Value, x.Far.Values[i].Value))
+		y := fine.Values[i].Value
+		size, apart := max(math.Abs(y), math.Abs(x.Near.Values[i].Value)), x.Near.Values[i].Value-y
+		power := alone && isPower(
+			fine.Gradient[from+only], near[only], x.Far.Gradient[from+only], apart/steps[only])
+		jumps := s.comesApart(fine, x, i, steps, row) && !power
 		for k, by := range steps {
 			if by == 0 {
 				continue
@@ -220,7 +271,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 					off = math.Abs(fine.Gradient[from+k] - slope)
 				}
 				g, far := fine.Gradient[from+k], x.Far.Gradient[from+k]
-				if little := float64(PartOfDerivatives * x.Part * size); x.comes(off, near[k]-g) ||
+				if little := float64(PartOfDerivatives * x.Part * size); power || x.comes(off, near[k]-g) ||
 					(float64(off*math.Abs(by)) <= little || y == 0 && g == 0) && returns(g, near[k], far) {
 					off = 0 // the line through Near and Far is not straight
 				}
@@ -228,7 +279,7 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, steps []float64, 
 			s.Unlike[from+k] = max(s.Unlike[from+k], off)
 			if second {
 				x.returns(row, fine.Gradient[from:to], near, x.Far.Gradient[from:to])
-				s.leap(i, k, fine.Gradient[from:to], row, jumps, s.by)
+				s.leap(i, k, fine.Gradient[from:to], row, jumps)
 			}
 		}
 	}
@@ -289,6 +340,16 @@ func (x *Sideways) line(slope, near, apart, by float64) bool {
 // returns reports whether numbers at Near and Far come back to y, as some power of the distance does.
 func returns(y, near, far float64) bool { return math.Abs(near-y) <= 2*math.Abs(far-near) }
 
+// isPower reports whether a derivative by a column that was moved alone differs from g at Near and Far as a power of
+// the distance does, however slowly that goes to zero, as those of |p|^1.5 at 0: the mean slope up to Near says the
+// same of the power.
+func isPower(g, near, far, mean float64) bool {
+	const least, off = 0.1, 1e-4
+	d := near - g
+	power := elem.Log((far-g)/d) / math.Ln2
+	return power >= least && math.Abs(float64((mean-g)*(1+power))-d) <= float64(off*math.Abs(d))
+}
+
 // returns puts numbers that come back to those that they are compared with in the place of what towards makes of them.
 func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 	for l, y := range other {
@@ -300,26 +361,37 @@ func (x *Sideways) returns(row, other, near, far []float64) []float64 {
 }
 
 // leap notes which derivatives of value i are others, by more than errors, in a row on one side of column k.
-func (s *Result) leap(i, k int, fine, row []float64, jumps bool, sizes []float64) {
+func (s *Result) leap(i, k int, fine, row []float64, jumps bool) {
+	for l, unlike := range s.unlike(i, fine, row) {
+		if unlike || jumps && l == k {
+			s.noteLeap(i, k, l)
+		}
+	}
+}
+
+// noteLeap notes that the derivative of value i by column l jumps where column k moves.
+func (s *Result) noteLeap(i, k, l int) {
+	at := i*s.Columns + k
+	if s.Leapt[at] == nil {
+		s.Leapt[at] = make([]bool, s.Columns)
+	}
+	s.Leapt[at][l] = true
+}
+
+// unlike returns which derivatives of value i are others, by more than errors, in a row.
+func (s *Result) unlike(i int, fine, row []float64) []bool {
 	most := 0.0
 	for l, x := range fine {
-		most = max(most, float64(sizes[l]*math.Abs(x)))
+		most = max(most, float64(s.by[l]*math.Abs(x)))
 	}
+	list := make([]bool, len(fine))
 	for l, x := range fine {
 		off := float64(1e-6 * max(math.Abs(x), math.Abs(row[l])))
 		if s.Errors != nil {
 			off = max(off, float64(10*s.Errors[i*s.Columns+l]))
 		}
 		d := math.Abs(x - row[l])
-		if d <= off || float64(d*sizes[l]) <= float64(PartOfDerivatives*most) {
-			if !jumps || l != k {
-				continue
-			}
-		}
-		at := i*s.Columns + k
-		if s.Leapt[at] == nil {
-			s.Leapt[at] = make([]bool, s.Columns)
-		}
-		s.Leapt[at][l] = true
+		list[l] = d > off && float64(d*s.by[l]) > float64(PartOfDerivatives*most)
 	}
+	return list
 }

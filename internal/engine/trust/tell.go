@@ -47,6 +47,9 @@ func (s *Result) Note(x *explain.Explainer, code diag.Code, level diag.Level, fo
 // tellMeetings warns of the meetings that derivatives of s are on one side of; or of all, since one may be why runs
 // differ in what happens.
 func (s *Result) tellMeetings(all bool) {
+	if len(s.Meetings) == 0 {
+		return
+	}
 	var l diag.List
 	open := make([]bool, s.Columns) // columns of which nothing is told
 	for at, t := range s.Trusts {

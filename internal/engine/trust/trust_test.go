@@ -60,6 +60,40 @@ objective J = final(y)`, "d", 10 / 9.9 * math.Exp(-10), false},
 // damped is the frequency of a pendulum of frequency 1 that is damped by 0.01.
 var damped = math.Sqrt(1 - 1e-4)
 
+// TestManyVariables runs models with derivatives by many variables that are not sound at first: where errors follow
+// tolerances, tighter ones are enough, and at rest, where they do not, derivatives are under error control.
+func TestManyVariables(t *testing.T) {
+	const k = "param k[20] = 0.04\n"
+	for _, c := range []struct {
+		name, text, by string
+		want           float64
+		note           string
+	}{
+		{"cancels", "time t from 0 to 1\n" + k + `param p = 1 - 1e-6
+state x = 1
+x' = -x*sum(k[i] for i in 1:20)
+objective J = (final(x) - p*exp(-0.8))^2`, "k", -2e-6 * math.Exp(-1.6), "tighter tolerances"},
+		{"rests", "time t from 0 to 240\n" + k + `param x0 = 0
+state x = x0, v = 0
+x' = v
+v' = -x
+objective J = final(x) + k[1]`, "x0", math.Cos(240), "error control"},
+	} {
+		s := modeltest.RunTimes(t, c.text, "sens.control", "off", "solver.stability", "off")
+		if _, trust := modeltest.By(t, s, 0, c.by); trust == odes.Sound {
+			t.Errorf("%s: uncontrolled: trust %s", c.name, trust)
+		}
+		s = modeltest.RunTimes(t, c.text, "solver.stability", "off")
+		d, trust := modeltest.By(t, s, 0, c.by)
+		if math.Abs(d[0]-c.want) > 1e-3*math.Abs(c.want) || trust != odes.Sound || s.Status != "ok" {
+			t.Errorf("%s: %g, want %g; trust %s, status %s", c.name, d[0], c.want, trust, s.Status)
+		}
+		if notes := messages(s, odes.CodeTrust, diag.Note); len(notes) != 1 || !strings.Contains(notes[0], c.note) {
+			t.Errorf("%s: notes %q", c.name, notes)
+		}
+	}
+}
+
 // TestTrustOfRest runs models at rest. Without error control of derivatives these must be called lost. With default
 // settings the run must notice that they need it, and come out right.
 func TestTrustOfRest(t *testing.T) {

@@ -46,10 +46,7 @@ func Sensitivities(ctx context.Context, m *run.Model, setup run.Setup) (*result.
 		return nil, err
 	}
 	if check := setup.Settings.Check; check != nil {
-		if r.Careful() { // the run that is checked is that of the result
-			setup = setup.With(func(s *settings.Settings) { s.Control = settings.ControlOn })
-		}
-		err = checkGradient(ctx, m, setup, check, s)
+		err = checkGradient(ctx, m, r.AsLast(setup), check, s) // the run that is checked is that of the result
 	}
 	if err != nil {
 		return nil, err
