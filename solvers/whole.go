@@ -17,6 +17,14 @@ type StepPuller interface {
 	PullStep(a *Arithmetic, s *Step, c *StepCotangent) bool
 }
 
+// SeededStepPuller is a CotangentField that can transpose whole steps of which something has been read.
+type SeededStepPuller interface {
+	CotangentField
+	// PullSeededStep does for c, which does not want H, what Pull of a method with arithmetic a does where seeds have
+	// been sown, to the same bits, accumulators of the field included. Alternatively it does nothing and reports false.
+	PullSeededStep(a *Arithmetic, s *Step, c *StepCotangent, seeds *Seeds) bool
+}
+
 // TangentStepper is a TangentField that can push tangents through whole steps.
 type TangentStepper interface {
 	TangentField
@@ -97,7 +105,8 @@ type Arithmetic struct {
 	At  []Terms
 	Sum Terms
 
-	Rows int // of K, with those of the dense output
+	Rows  int    // of K, with those of the dense output
+	Curve *Curve // of the dense output
 	// At and Sum of steps within which something is read: all rows of K are pulled, those of the dense output first. A
 	// further term of a row's cotangent is its row of Seeds; see there.
 	SeededAt  []Terms
@@ -124,6 +133,18 @@ type Seeds struct {
 	K    []float64 // [rows of K][N·L] Σ β_i(θ) w
 	Y0   []float64 // [N·L] Σ w
 	H, T []float64 // [L] what θ = (t* - t)/h adds to h̄ and t̄₀
+	// C are those [degree][N·L] of the coefficients of the Curve of the step over its length, which are still to be
+	// added to K; nil for none. They belong to who has sown them.
+	C []float64
+}
+
+// Curve is a dense output as one polynomial for each state, y₀ + θ Σ c_k (2θ - 1)^k. c_k is 0 + H·Of[k], over the
+// differences of Rows of K to the first of them, and behind these that one: what slopes have in common is added apart,
+// and nothing cancels.
+type Curve struct {
+	Rows []int
+	Of   []Terms
+	Beta [][]float64 // of Rows, for the cotangents: that of a row is Σ Beta_k c̄_k
 }
 
 // Point is a point of a step, at Theta: the time fma(Theta, H, T), or T1 for 1. The state is Weights over the rows of K

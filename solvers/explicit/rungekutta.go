@@ -246,6 +246,7 @@ func (r *rungeKutta) weights(theta float64) *stages.Form {
 	if at >= 0 {
 		return &r.node[at]
 	}
+	r.Spoil()
 	for j, p := range r.Beta {
 		r.Theta.C[j] = stages.PolyAt(p, theta)
 	}

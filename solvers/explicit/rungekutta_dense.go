@@ -59,6 +59,10 @@ func (r *rungeKutta) pullSeeded(f solvers.CotangentField, s *solvers.Step, c *so
 	n, w, l := r.N, r.W, r.L
 	g := &r.dense
 	g.seeds.Sown = false
+	if whole, ok := f.(solvers.SeededStepPuller); ok && !c.WantH && whole.PullSeededStep(&r.whole, s, c, &g.seeds) {
+		return
+	}
+	r.Unfold(&g.seeds)
 	if g.yb == nil {
 		g.yb = make([]float64, (1+len(r.a))*n*l)
 	}

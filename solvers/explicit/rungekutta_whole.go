@@ -33,6 +33,7 @@ func (r *scheme) describe() {
 			r.whole.Points = append(r.whole.Points, solvers.Point{Theta: theta, Weights: form(r.node[i])})
 		}
 	}
+	r.whole.Curve = r.Curve()
 	stages.FillSamples(&r.whole, r.Beta, r.Rows, r.info.DenseOrder)
 }
 

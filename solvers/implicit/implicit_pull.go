@@ -43,7 +43,7 @@ func readyPull(r *implicitRungeKutta) {
 func (r *implicitRungeKutta) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.StepCotangent) {
 	n, w, l := r.N, r.W, r.L
 	g := &r.pull
-	seeds, need := stages.Reap(&g.seeds), r.live
+	seeds, need := r.Reap(&g.seeds), r.live
 	if seeds != nil {
 		need = r.seen
 	}

@@ -50,7 +50,7 @@ func (r *rosenbrock) readyPull() {
 func (r *rosenbrock) Pull(f solvers.CotangentField, s *solvers.Step, c *solvers.StepCotangent) {
 	n, w, l := r.N, r.W, r.L
 	g := &r.pull
-	seeds := stages.Reap(&g.seeds)
+	seeds := r.Reap(&g.seeds)
 	whole := seeds == nil && !c.WantH
 	if whole && s.Kept != nil && r.pullWhole(f, s, c, s.Kept) {
 		return

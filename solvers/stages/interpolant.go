@@ -31,6 +31,29 @@ func (p *Dense) Degree() (most int) {
 	return most
 }
 
+// Curve returns p as one polynomial for each state.
+func (p *Dense) Curve() *solvers.Curve {
+	c := &solvers.Curve{Rows: p.Rows, Beta: p.Beta, Of: make([]solvers.Terms, p.Degree())}
+	for k := range c.Of {
+		of, sum := &c.Of[k], 0.0
+		for j, beta := range p.Beta {
+			if k >= len(beta) {
+				continue
+			}
+			if sum += beta[k]; j > 0 && beta[k] != 0 {
+				of.Row, of.C = append(of.Row, j-1), append(of.C, beta[k])
+			}
+		}
+		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
+			sum = round
+		}
+		if sum != 0 {
+			of.Row, of.C = append(of.Row, len(p.Rows)-1), append(of.C, sum)
+		}
+	}
+	return c
+}
+
 // Room returns room for a number for each β.
 func (p *Dense) Room() Form { return Form{Row: p.Rows, C: make([]float64, len(p.Rows))} }
 
@@ -39,12 +62,20 @@ type DenseAt struct {
 	of    *Dense
 	Theta Form // β(θ)
 	Drift Form // β'(θ)
+	at    float64
 }
 
-func (p *Dense) anywhere() DenseAt { return DenseAt{p, p.Room(), p.Room()} }
+func (p *Dense) anywhere() DenseAt { return DenseAt{p, p.Room(), p.Room(), math.NaN()} }
 
-// Weigh makes theta the β(θ) and drift the β'(θ).
+// Spoil has the next Weigh compute its numbers, since they have been overwritten.
+func (p *DenseAt) Spoil() { p.at = math.NaN() }
+
+// Weigh makes theta the β(θ) and drift the β'(θ). Many steps in a row are read at one θ.
 func (p *DenseAt) Weigh(theta float64) {
+	if theta == p.at {
+		return
+	}
+	p.at = theta
 	for j, beta := range p.of.Beta {
 		p.Theta.C[j], p.Drift.C[j] = Poly(beta, theta)
 	}
@@ -186,7 +217,7 @@ func begin(g *solvers.Seeds, rows, n, l int) {
 	if g.Sown {
 		return
 	}
-	g.Sown = true
+	g.Sown, g.C = true, nil
 	clear(g.K)
 	clear(g.Y0)
 	clear(g.H)
@@ -194,12 +225,30 @@ func begin(g *solvers.Seeds, rows, n, l int) {
 }
 
 // Reap returns g, or nil if nothing was sown. What is sown next begins anew.
-func Reap(g *solvers.Seeds) *solvers.Seeds {
+func (r *Space) Reap(g *solvers.Seeds) *solvers.Seeds {
 	if !g.Sown {
 		return nil
 	}
 	g.Sown = false
+	r.Unfold(g)
 	return g
+}
+
+// Unfold adds what was sown of the coefficients of a curve to the rows of K.
+func (r *Space) Unfold(g *solvers.Seeds) {
+	if g.C == nil {
+		return
+	}
+	n := r.N * r.L
+	for j, i := range r.of.Rows {
+		seed := g.K[i*n:][:n]
+		for k, b := range r.of.Beta[j] {
+			for m, v := range g.C[k*n:][:n] {
+				seed[m] = math.FMA(b, v, seed[m])
+			}
+		}
+	}
+	g.C = nil
 }
 
 // Duals are Seeds with their tangents, which PullPush takes in.

@@ -59,6 +59,7 @@ type curves interface {
 	recallSlope(s *solvers.Step, d *solvers.StepTangent, theta float64, kd, td, sd []float64)
 	sowSlope(g *solvers.Seeds, s *solvers.Step, theta float64, w, tb []float64)
 	sowCurve(g *solvers.Seeds, s *solvers.Step, c, y0, t, h []float64)
+	Unfold(g *solvers.Seeds)
 }
 
 // RecallSlope is solvers.RecallPush for the slope of the dense output, Σ β'_j(θ) k_j.
@@ -85,6 +86,7 @@ func (r *Space) recallSlope(s *solvers.Step, d *solvers.StepTangent, theta float
 
 // bendAt returns Σ β″_j(θ) k_j of the states.
 func (r *Space) bendAt(s *solvers.Step, theta float64) []float64 {
+	r.Spoil()
 	for j, p := range r.of.Beta {
 		r.Drift.C[j] = SecondDerivative(p, theta)
 	}
@@ -124,22 +126,21 @@ func (r *Space) sowSlope(g *solvers.Seeds, s *solvers.Step, theta float64, w, tb
 }
 
 // SowCurve adds to what the next Pull of m, that of s, takes in: cotangents c[degree][N·L] of the coefficients of its
-// dense output over h, those of its start that reading made, and those of the time and the length of the step.
+// dense output over h, those of its start that reading made, and those of the time and the length of the step. c must
+// stay as it is until then.
 func SowCurve(m solvers.Method, s *solvers.Step, c, y0, t, h []float64) {
 	solvers.MakerOf(m, s).(curves).sowCurve(solvers.SeedsOf(m, s), s, c, y0, t, h)
 }
 
+// Unfold adds what SowCurve keeps in g, of a step s of m, to the rows of K.
+func Unfold(m solvers.Method, s *solvers.Step, g *solvers.Seeds) {
+	solvers.MakerOf(m, s).(curves).Unfold(g)
+}
+
 func (r *Space) sowCurve(g *solvers.Seeds, s *solvers.Step, c, y0, t, h []float64) {
-	n := r.N * r.L
 	begin(g, len(s.K)/r.W, r.N, r.L)
-	for j, i := range r.of.Rows {
-		seed := g.K[i*n:][:n]
-		for k, b := range r.of.Beta[j] {
-			for m, v := range c[k*n:][:n] {
-				seed[m] = math.FMA(b, v, seed[m])
-			}
-		}
-	}
+	r.Unfold(g)
+	g.C = c
 	for _, p := range [][2][]float64{{g.Y0, y0}, {g.T, t}, {g.H, h}} {
 		for m, v := range p[1] {
 			p[0][m] += v

@@ -29,6 +29,7 @@ type WholeProgram struct {
 	Fixed map[int]float64 // those that are constants
 
 	Moved MovedProgram // of tangents
+	Lags  int          // where what the rows of K read of the past begins among what it reads
 }
 
 // NoteAt says where a factor is in the memory of the program, and where it goes in a stage's record of

@@ -3,6 +3,7 @@ package lag
 import (
 	"math"
 
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/stages"
 )
@@ -18,107 +19,102 @@ func fit(x *Worker, s *solvers.Step) curve {
 	if !ok || s.H == 0 {
 		return nil
 	}
+	if by := solvers.MakerOf(plain(x.method), s); x.asWhole.made(by, s) {
+		return x.asWhole.curve
+	}
 	p, size := of.Output(), x.w.Size()
-	n, w := size.N, size.N+size.Q
-	if x.sumsOf != p {
-		x.sumsOf, x.sums = p, sumsOf(p)
+	if x.shapeOf != p {
+		x.shapeOf, x.shape = p, p.Curve()
 	}
-	c := append(x.fitted[:0], make([]float64, len(x.sums)*n)...)
-	x.fitted = c
-	first := s.K[p.Rows[0]*w:][:n] // what slopes have in common is added apart, and nothing cancels
-	for j, beta := range p.Beta {
-		row := s.K[p.Rows[j]*w:][:n]
-		for k, b := range beta {
-			by, to := float64(s.H*b), c[k*n:][:n]
-			for i, v := range row {
-				to[i] = math.FMA(by, v-first[i], to[i])
-			}
+	n, w, m := size.N, size.N+size.Q, len(x.shape.Rows)
+	if room := (len(x.shape.Of) + m + 1) * n; len(x.room) < room {
+		x.room = make([]float64, room) // the first row stays zero
+	}
+	zero, diff, c := x.room[:n], x.room[n:][:m*n], x.room[(m+1)*n:][:len(x.shape.Of)*n]
+	first := diff[(m-1)*n:]
+	copy(first, s.K[x.shape.Rows[0]*w:][:n])
+	for j, row := range x.shape.Rows[1:] {
+		to := diff[j*n:][:n]
+		for i, v := range s.K[row*w:][:n] {
+			to[i] = v - first[i]
 		}
 	}
-	for k, sum := range x.sums {
-		if sum == 0 {
-			continue
-		}
-		by, to := float64(s.H*sum), c[k*n:][:n]
-		for i, v := range first {
-			to[i] = math.FMA(by, v, to[i])
-		}
+	for k, of := range x.shape.Of {
+		f := stages.Form{Row: of.Row, C: of.C}
+		f.Combine(c[k*n:][:n], zero, s.H, diff, n)
 	}
 	return c
 }
 
-// sumsOf returns the coefficients of Σ β_j(θ).
-func sumsOf(p *stages.Dense) []float64 {
-	sums := make([]float64, p.Degree())
-	for _, beta := range p.Beta {
-		for k, b := range beta {
-			sums[k] += b
-		}
-	}
-	for k, sum := range sums { // where rows of K are slopes, Σ β_j is θ
-		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 {
-			sums[k] = round
-		}
-	}
-	return sums
-}
+// many is how many states are read together from which on loops along them are worth a call.
+const many = 8
 
-// at writes the states from number from on at theta of a step.
-func (c curve) at(s *solvers.Step, theta float64, from int, y []float64) {
-	const few = 4
-	n, u := len(s.Y0), math.FMA(2, theta, -1)
-	if len(y) < few { // loops along them would cost more
-		for i := range y {
-			v := 0.0
-			for k := len(c) - n + from + i; k >= 0; k -= n {
-				v = math.FMA(v, u, c[k])
-			}
-			y[i] = math.FMA(theta, v, s.Y0[from+i])
-		}
+// curveAt writes the states from number from on at theta of a step.
+func curveAt(x *Worker, step int, theta float64, from int, y []float64) {
+	s, c, n := &x.rec.steps[step], x.rec.curves[step], x.n
+	if len(y) >= many {
+		p := &x.powers
+		p.of(len(c)/n, theta)
+		simd.Combine(y, s.Y0[from:], theta, p.value, p.rows, c[from:], n)
 		return
 	}
-	clear(y)
-	for k := len(c) - n; k >= 0; k -= n {
-		for i, v := range c[k+from:][:len(y)] {
-			y[i] = math.FMA(y[i], u, v)
+	u := math.FMA(2, theta, -1)
+	for i := range y {
+		v := 0.0
+		for k := len(c) - n + from + i; k >= 0; k -= n {
+			v = math.FMA(v, u, c[k])
+		}
+		y[i] = math.FMA(theta, v, s.Y0[from+i])
+	}
+}
+
+// powers are those of u = 2θ - 1 by which the coefficients of a curve count, θ u^k, over θ, and their slopes by θ.
+type powers struct {
+	value, slope []float64
+	rows         []int // of the coefficients
+}
+
+// of makes p those for a degree, without the slopes.
+func (p *powers) of(degree int, theta float64) {
+	if len(p.value) != degree {
+		p.value, p.slope, p.rows = make([]float64, degree), make([]float64, degree), make([]int, degree)
+		for k := range p.rows {
+			p.rows[k] = k
 		}
 	}
-	for i, v := range s.Y0[from:][:len(y)] {
-		y[i] = math.FMA(theta, y[i], v)
-	}
-}
-
-// powers are those of 2θ - 1 by which the coefficients of a curve count, and their slopes by θ.
-type powers struct{ value, slope stages.Form }
-
-// of returns the powers by which the coefficients of c count for n states.
-func (p *powers) of(c curve, n int, theta float64) *stages.Form {
-	degree := len(c) / n
-	for len(p.value.Row) < degree {
-		p.value.Row = append(p.value.Row, len(p.value.Row))
-		p.value.C = append(p.value.C, 0)
-	}
-	p.value.Row, p.value.C = p.value.Row[:degree], p.value.C[:degree]
 	u, v := math.FMA(2, theta, -1), 1.0
-	for k := range p.value.C {
-		p.value.C[k] = v
+	for k := range p.value {
+		p.value[k] = v
 		v = float64(v * u)
 	}
-	return &p.value
 }
 
-// slopes returns those of θ times the powers that of returned last.
-func (p *powers) slopes(theta float64) *stages.Form {
-	p.slope.Row, p.slope.C = p.value.Row, append(p.slope.C[:0], p.value.C...)
-	for k := 1; k < len(p.slope.C); k++ {
-		p.slope.C[k] = math.FMA(float64(2*theta*float64(k)), p.value.C[k-1], p.value.C[k])
+// slopes writes those by θ of states that c[degree][n] begins with.
+func (p *powers) slopes(rates, c []float64, n int, theta float64) {
+	if len(rates) >= many {
+		last := 0.0
+		for k, v := range p.value {
+			p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
+			last = v
+		}
+		clear(rates)
+		simd.Combine(rates, rates, 1, p.slope, p.rows, c, n)
+		return
 	}
-	return &p.slope
+	u := math.FMA(2, theta, -1)
+	for m := range rates {
+		v, d := 0.0, 0.0
+		for k := (len(p.rows)-1)*n + m; k >= 0; k -= n {
+			d = math.FMA(d, u, v)
+			v = math.FMA(v, u, c[k])
+		}
+		rates[m] = math.FMA(float64(2*theta), d, v)
+	}
 }
 
 // fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
 func fitted(x *Worker, step int, theta float64) bool {
-	return theta != 0 && theta != 1 && step < len(x.rec.curves) && x.rec.curves[step] != nil
+	return uint(step) < uint(len(x.rec.curves)) && theta != 0 && theta != 1 && x.rec.curves[step] != nil
 }
 
 // gathered are cotangents of the curve of a step, which later steps read: of its coefficients over the length of the
@@ -128,9 +124,9 @@ type gathered struct {
 	c, y0, t, h []float64 // in lanes
 }
 
-// gather adds the cotangents x.xb of the state at theta of a step to those of its curve. It adds those of the time to
-// x.sb.
-func gather(x *Worker, step int, theta float64) {
+// gather adds the cotangents of what delay i reads at theta of a step to those of its curve: lags are those of all. It
+// adds those of the time to x.sb.
+func gather(x *Worker, i, step int, theta float64, lags []float64) {
 	s, c := &x.rec.steps[step], x.rec.curves[step]
 	n, l := x.n, x.l
 	for len(x.gathered) <= step {
@@ -149,22 +145,39 @@ func gather(x *Worker, step int, theta float64) {
 		clear(g.t)
 		clear(g.h)
 	}
-	for k, u := range x.powers.of(c, n, theta).C {
-		by, to := float64(theta*u), g.c[k*n*l:][:n*l]
-		for m, w := range x.xb {
-			to[m] = math.FMA(by, w, to[m])
+	p := &x.powers
+	p.of(len(c)/n, theta)
+	for _, of := range x.rec.takes[i] {
+		if of.discrete {
+			continue
 		}
-	}
-	rates := x.rates[:n]
-	x.powers.slopes(theta).Combine(rates, x.rates[n:], 1/s.H, c, n) // behind the rates are zeros
-	for i, rate := range rates {
-		for j := range l {
-			w := x.xb[i*l+j]
-			move := float64(rate * w)
-			g.y0[i*l+j] += w
-			x.sb[j] += move
-			g.t[j] -= move
-			g.h[j] = math.FMA(-theta, move, g.h[j])
+		w := lags[(of.to-n)*l:][:of.len*l]
+		if to := g.c[of.from*l:]; len(w) >= many {
+			for k := range p.value {
+				to := to[k*n*l:][:len(w)]
+				simd.Combine(to, to, theta, p.value[k:k+1], p.rows[:1], w, len(w))
+			}
+		} else {
+			for m, v := range w {
+				at := m
+				for _, u := range p.value {
+					to[at] = math.FMA(float64(theta*u), v, to[at])
+					at += n * l
+				}
+			}
+		}
+		rates := x.x[:of.len]
+		p.slopes(rates, c[of.from:], n, theta)
+		for m, rate := range rates {
+			rate /= s.H
+			y0 := g.y0[(of.from+m)*l:][:l]
+			for j, v := range w[m*l:][:l] {
+				move := float64(rate * v)
+				y0[j] += v
+				x.sb[j] += move
+				g.t[j] -= move
+				g.h[j] = math.FMA(-theta, move, g.h[j])
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stages"
 )
 
 // SetTangent implements solvers.TangentSystem.
@@ -103,7 +104,7 @@ func stateTangent(x *Worker, step int, theta float64) {
 		k := &x.kept[step]
 		solvers.RecallPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
 	default: // nothing moves there yet
-		x.state(step, theta)
+		stateAt(x, step, theta)
 		for e, v := range x.slope {
 			for j, td := range x.td {
 				x.xd[e*l+j] = float64(v * td)
@@ -180,48 +181,56 @@ func (x *Worker) Leave(db []float64) {
 func (x *Worker) pull(t float64, yb, tb []float64) {
 	l, r := x.l, x.rec
 	clear(x.taub)
-	moved := false
+	moved, lags := false, yb[x.n*l:]
 	for i, from := range r.delays {
-		some := false
-		for _, c := range r.takes[i] {
-			of := yb[c.to*l:][:c.len*l]
-			if c.discrete {
-				add(heldAt(x, r.holder(regionOf(x, i)))[c.from*l:], of)
-				continue
-			}
-			for _, v := range of {
-				some = some || v != 0
-			}
-		}
-		if !some {
+		if !pulls(x, i, lags) {
 			continue
-		}
-		clear(x.xb)
-		for _, c := range r.takes[i] {
-			if !c.discrete {
-				add(x.xb[c.from*l:], yb[c.to*l:][:c.len*l])
-			}
 		}
 		step, theta := x.locate(i, t)
 		if step == ofPresent {
-			add(yb[:x.n*l], x.xb)
+			for _, c := range r.takes[i] {
+				add(yb[c.from*l:][:c.len*l], yb[c.to*l:][:c.len*l])
+			}
 			continue
 		}
-		clear(x.sb)
-		statePull(x, step, theta)
-		db := x.db
-		if from.moves {
-			db, moved = x.taub, true
-		}
-		for j, v := range x.sb {
-			tb[j] += v
-			db[from.at*l+j] -= v
-		}
+		untake(x, i, step, theta, lags, tb)
+		moved = moved || from.moves
 	}
 	if moved { // extend has written the state
 		system.DelaysPull(x.w, t, x.mover.y, x.taub, x.mover.yb, x.mover.tb)
 		add(yb[:x.n*l], x.mover.yb[:x.n*l])
 		add(tb, x.mover.tb)
+	}
+}
+
+// pulls transposes what delay i reads of discretes, with cotangents of all lags, and reports whether those of states
+// have any but zeros.
+func pulls(x *Worker, i int, lags []float64) (some bool) {
+	for _, c := range x.rec.takes[i] {
+		of := lags[(c.to-x.n)*x.l:][:c.len*x.l]
+		if c.discrete {
+			add(heldAt(x, x.rec.holder(regionOf(x, i)))[c.from*x.l:], of)
+			continue
+		}
+		for _, v := range of {
+			some = some || v != 0
+		}
+	}
+	return some
+}
+
+// untake transposes take, with cotangents of all lags. It adds those of the time to tb, and of the delay to those of
+// delays.
+func untake(x *Worker, i, step int, theta float64, lags, tb []float64) {
+	clear(x.sb)
+	statePull(x, i, step, theta, lags)
+	from, db := x.rec.delays[i], x.db
+	if from.moves {
+		db = x.taub
+	}
+	for j, v := range x.sb {
+		tb[j] += v
+		db[from.at*x.l+j] -= v
 	}
 }
 
@@ -241,16 +250,23 @@ func unhold(x *Worker, gap int) {
 	}
 }
 
-// statePull transposes the reading of the state at theta of a step, with the cotangents x.xb. It adds those of the
-// time to x.sb.
-func statePull(x *Worker, step int, theta float64) {
-	switch r := x.rec; {
-	case step < 0:
-		for i, v := range x.xb {
-			x.yb0[i] += v
+// statePull transposes what delay i reads at theta of a step, with cotangents of all lags. It adds those of the time to
+// x.sb.
+func statePull(x *Worker, i, step int, theta float64, lags []float64) {
+	l, r := x.l, x.rec
+	if step >= 0 && r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil {
+		gather(x, i, step, theta, lags)
+		return
+	}
+	clear(x.xb)
+	for _, c := range r.takes[i] {
+		if !c.discrete {
+			add(x.xb[c.from*l:], lags[(c.to-x.n)*l:][:c.len*l])
 		}
-	case r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil:
-		gather(x, step, theta)
+	}
+	switch {
+	case step < 0:
+		add(x.yb0, x.xb)
 	case r.steps[step].H > 0:
 		seeded(x, step, func(s *solvers.Step) { x.method.InterpolatePull(x, s, theta, x.xb, x.sb) })
 	}
@@ -279,7 +295,11 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
 		return false
 	}
-	copy(s.K, x.rec.steps[i].K)
+	if info := solvers.MakerOf(plain(m), s).Info(); info.DenseStages > 0 { // the run has recorded the others
+		size := x.w.Size()
+		dense := info.Stages * (size.N + size.Q)
+		copy(s.K[dense:], x.rec.steps[i].K[dense:])
+	}
 	s.Dense = true
 	from, to := x.seeds[i], solvers.SeedsOf(plain(m), s)
 	if !to.Sown {
@@ -287,6 +307,10 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 		from.Sown = false
 		return true
 	}
+	if from.C != nil && to.C == nil {
+		to.C, from.C = from.C, nil
+	}
+	stages.Unfold(plain(m), s, from)
 	for _, v := range []struct{ to, from []float64 }{
 		{to.K, from.K}, {to.Y0, from.Y0}, {to.H, from.H}, {to.T, from.T},
 	} {
@@ -315,7 +339,7 @@ func (x *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 }
 
 // adding has f add to cotangents of (y, lags), those of y being yb, and transposes the reading of the lags.
-func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64)) {
+func adding(x *Worker, t float64, yb, tb, buffer []float64, f func(yb []float64)) {
 	clear(buffer)
 	f(buffer)
 	x.pull(t, buffer, tb)
@@ -325,7 +349,7 @@ func (x *Worker) adding(t float64, yb, tb, buffer []float64, f func(yb []float64
 // GuardPull implements solvers.CotangentSystem.
 func (x *Worker) GuardPull(i int, t float64, y, w, yb, tb []float64) {
 	ye := x.extend(t, y, x.y)
-	x.adding(t, yb, tb, x.yb, func(yb []float64) { x.w.GuardPull(i, t, ye, w, yb, tb) })
+	adding(x, t, yb, tb, x.yb, func(yb []float64) { x.w.GuardPull(i, t, ye, w, yb, tb) })
 }
 
 // AffectPull implements solvers.CotangentSystem.
@@ -333,7 +357,7 @@ func (x *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	clear(ymb)
 	apart(x, t, func() {
 		ye := x.extend(t, ym, x.y)
-		x.adding(t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
+		adding(x, t, ymb, tb, x.yb, func(yb []float64) { x.w.AffectPull(f, t, ye, dm, ypb, dpb, yb, dmb, tb) })
 	})
 }
 
@@ -349,7 +373,7 @@ func (x *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 			folded(x.rec.list, x.yb, dpb, x.l)
 			add(ypb[:x.n*x.l], x.yb[:x.n*x.l])
 		} else {
-			x.adding(pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
+			adding(x, pt.T, ypb, tb, x.yb, func(ypb []float64) { x.w.ObservePull(p, fb, x.ymb, dmb, ypb, dpb, tb) })
 		}
 		x.taus(pt.T, pt.Ym)
 		x.pull(pt.T, x.ymb, tb)
@@ -447,6 +471,9 @@ func (x *Worker) Jumped(after int, td []float64) {
 // LeapPull implements sens.PastPuller.
 func (x *Worker) LeapPull(t float64, y, yb, fb, tb []float64) {
 	l := x.l
+	if !x.rec.jumps {
+		return
+	}
 	defer x.crossPull(t, y, yb, fb, tb)
 	list := leapsAt(x, t)
 	for k, p := range list {

@@ -112,7 +112,7 @@ func slopeOf(x *Worker, delay int, t float64) (step int, theta float64, has bool
 	if step, theta = x.locate(delay, t); step < 0 || x.stepAt(step).H == 0 {
 		return step, theta, false
 	}
-	x.state(step, theta)
+	stateAt(x, step, theta)
 	return step, theta, true
 }
 

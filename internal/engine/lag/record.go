@@ -72,7 +72,8 @@ type Record struct {
 	steps  []solvers.Step
 	curves []curve // of steps
 	gaps   []gap
-	edits  int // how often the times of gaps have changed
+	jumps  bool // the state jumps at some gap
+	edits  int  // how often the times of gaps have changed
 	ends   ends
 	window window
 
@@ -134,6 +135,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	}
 	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
 	r.edits++
+	r.jumps = false
 	r.stops.opens(len(r.delays))
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 2)
@@ -261,6 +263,7 @@ func (r *Record) parts(t float64, jump bool, order, truly int) {
 	}
 	after := len(r.steps) - 1
 	r.edits++
+	r.jumps = r.jumps || jump
 	if last := &r.gaps[len(r.gaps)-1]; last.after == after || r.nothing(last.after+1, after) {
 		last.t, last.after, last.jump = t, after, last.jump || jump // what happens at one time is one
 		last.order, last.truly = min(last.order, order), min(last.truly, truly)
@@ -331,16 +334,22 @@ func (r *Record) region(u float64, later bool) int {
 	return i - 1
 }
 
+// bounds returns the first and the last step of a region.
+func (r *Record) bounds(region int) (lo, hi int) {
+	lo, hi = r.gaps[region].after+1, len(r.steps)-1
+	if region+1 < len(r.gaps) {
+		hi = r.gaps[region+1].after
+	}
+	return lo, hi
+}
+
 // at returns the step of a region that holds s, and where in it; -1 for the initial state. It looks first where the
 // last reading was, at the step last, which it sets.
 func (r *Record) at(region int, s float64, last *int) (step int, theta float64) {
 	if region < 0 {
 		return -1, 0
 	}
-	lo, hi := r.gaps[region].after+1, len(r.steps)-1
-	if region+1 < len(r.gaps) {
-		hi = r.gaps[region+1].after
-	}
+	lo, hi := r.bounds(region)
 	if hi < lo {
 		return max(lo-1, -1), 1
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stages"
 )
 
 // repeats is how often a step that reads itself is made again at most.
@@ -168,7 +169,11 @@ func add(to, v []float64) {
 // sown reports whether anything was read of step i.
 func sown(x *Worker, i int) bool {
 	hand(x, i)
-	return i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown
+	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
+		return false
+	}
+	stages.Unfold(x.method, &x.rec.steps[i], x.seeds[i])
+	return true
 }
 
 // largest returns the largest cotangent of the rows of a step.

@@ -165,7 +165,8 @@ func (x *Second) bend(s *solvers.Step, come []leap, delay int) []float64 {
 	var slope [2][]float64
 	for side := range slope {
 		x.leapt[delay] = side == 1
-		x.state(x.locate(delay, s.T1))
+		step, theta := x.locate(delay, s.T1)
+		stateAt(x.Worker, step, theta)
 		slope[side] = slices.Clone(x.slope)
 	}
 	clear(x.leapt)

@@ -55,10 +55,10 @@ func (r *Record) forget(t float64) {
 		longest = max(longest, tau)
 	}
 	t -= longest + float64(1e-9*max(math.Abs(t), longest))
-	k := sort.Search(len(r.steps), func(i int) bool { return r.steps[i].T1 >= t })
-	if k < len(r.steps)/2 {
+	if r.steps[len(r.steps)/2-1].T1 >= t {
 		return
 	}
+	k := sort.Search(len(r.steps), func(i int) bool { return r.steps[i].T1 >= t })
 	r.window.spare = append(r.window.spare, r.steps[:k]...)
 	n := copy(r.steps, r.steps[k:])
 	clear(r.steps[n:]) // whose memory is that of others

@@ -30,7 +30,6 @@ type Worker struct {
 	y, yd, yb, ym, ymd, ymb []float64 // states and lags; in lanes
 	x, slope                []float64 // [N] what is read, and its slope
 	point                   pointer
-	fitted                  curve // of the step that was made last
 	reader
 	tangents
 	cotangents
@@ -45,8 +44,10 @@ type reader struct {
 	bends bool   // steps follow what comes back of the past
 
 	powers
-	sumsOf *stages.Dense // what sums belongs to
-	sums   []float64     // of the coefficients of dense output
+	shapeOf *stages.Dense // what shape belongs to
+	shape   *solvers.Curve
+	room    []float64 // a row of zeros, differences of rows of K, and a curve
+	asWhole
 	entries
 }
 
@@ -143,7 +144,9 @@ func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error
 
 // Made implements solvers.Lagged.
 func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err error) {
-	x.method.Interpolate(x, s, 0.5, x.x)
+	if !s.Dense { // whoever reads the step needs all of its rows
+		x.method.Interpolate(x, s, 0.5, x.x)
+	}
 	x.rec.made(s, fit(x, s))
 	r := x.rec
 	first := r.stops.first(r.tau)
@@ -310,8 +313,8 @@ func before(x *Worker, step int, s float64) (int, float64) {
 	return ofStart, 0
 }
 
-// state makes x.x the state at theta of a step, and x.slope its slope.
-func (x *Worker) state(step int, theta float64) {
+// stateAt makes x.x the state at theta of a step, and x.slope its slope.
+func stateAt(x *Worker, step int, theta float64) {
 	switch {
 	case step < 0:
 		copy(x.x, x.rec.y0)
@@ -341,32 +344,38 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 		return y2
 	}
 	x.taus(t, y)
-	for i, list := range r.takes {
+	for i := range r.takes {
 		step, theta := x.locate(i, t)
-		whole := false // x.x is the state there
-		for _, c := range list {
-			to := y2[c.to:][:c.len]
-			switch {
-			case c.discrete:
-				copy(to, r.held(regionOf(x, i))[c.from:])
-			case step == ofPresent:
-				copy(to, y[c.from:])
-			case step < 0:
-				copy(to, r.y0[c.from:])
-			case x.stepAt(step).H == 0:
-				copy(to, x.stepAt(step).Y1[c.from:])
-			case fitted(x, step, theta):
-				r.curves[step].at(&r.steps[step], theta, c.from, to)
-			default:
-				if !whole {
-					x.method.Interpolate(x, x.stepAt(step), theta, x.x)
-					whole = true
-				}
-				copy(to, x.x[c.from:])
-			}
-		}
+		take(x, i, step, theta, y, y2[x.n:])
 	}
 	return y2
+}
+
+// take writes what delay i reads at theta of a step to lags. The present state is y.
+func take(x *Worker, i, step int, theta float64, y, lags []float64) {
+	r, whole := x.rec, false // x.x is the state there
+	fit := fitted(x, step, theta)
+	for _, c := range r.takes[i] {
+		to := lags[c.to-x.n:][:c.len]
+		switch {
+		case c.discrete:
+			copy(to, r.held(regionOf(x, i))[c.from:])
+		case fit:
+			curveAt(x, step, theta, c.from, to)
+		case step == ofPresent:
+			copy(to, y[c.from:])
+		case step < 0:
+			copy(to, r.y0[c.from:])
+		case x.stepAt(step).H == 0:
+			copy(to, x.stepAt(step).Y1[c.from:])
+		default:
+			if !whole {
+				x.method.Interpolate(x, x.stepAt(step), theta, x.x)
+				whole = true
+			}
+			copy(to, x.x[c.from:])
+		}
+	}
 }
 
 // Eval implements solvers.Field.

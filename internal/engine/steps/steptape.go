@@ -24,11 +24,8 @@ type stepMaker struct {
 	rates  *tape.Tape
 	rows   []stepRow
 	places map[tapec.Name]vec.Part // of the inputs and outputs that a step has besides those of the rates
-	shared int                     // elements of vecStep so far
-	laned  int                     // and of its cotangent
-	made   int                     // elements of vecMade
-	plain  int                     // those of a transpose that lanes share
-	notes  []note                  // what a transpose makes for the ledger
+	counts
+	notes []note // what a transpose makes for the ledger
 
 	inPlace bool // states and rows of K stand where the solver has them
 	from    int  // the first row of K that a step computes
@@ -43,8 +40,17 @@ type stepMaker struct {
 	moving  bool               // of a transpose: the ends of the steps move
 	sown    *sownRows          // of a transpose: something is read within the steps; nil for nothing
 	curl    *tape.Tape         // that of the Jacobian, if other steps solve equations: its accumulators go through
+	past    *pastRows          // what the rows of K read of the past; nil for nothing
 
 	t, h, t1, zero tape.Value
+}
+
+// counts are elements so far.
+type counts struct {
+	shared int // of vecStep
+	laned  int // and of its cotangent
+	made   int // of vecMade
+	plain  int // those of a transpose that lanes share
 }
 
 // sownRows is where a transpose of steps of several runs has what was read within them.
@@ -55,7 +61,8 @@ type sownRows struct {
 
 // seeds are solvers.Seeds as inputs of a transpose. In lanes that have none, adding them changes nothing.
 type seeds struct {
-	some tape.Value // 1 in lanes that have some
+	all  bool       // every lane has some
+	some tape.Value // else 1 in lanes that do
 	t, h tape.Value
 	y0   map[string]tape.Value
 	k    []map[string]tape.Value // zeros in lanes that have none
@@ -236,6 +243,7 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 			y[r.state] = m.sum(m.form.A[i], m.h, y0[r.name], func(j int) tape.Value { return k[j][r.name] })
 		}
 	}
+	m.read(i, y)
 	return y
 }
 
@@ -271,7 +279,7 @@ func (m *stepMaker) forward() *tape.Tape {
 		}
 		return m.sum(m.form.B, m.h, base, func(j int) tape.Value { return k[j][r.name] })
 	}
-	for i := m.from; i < m.form.Stages; i++ {
+	for i := m.from; i < m.rowsOfStep(); i++ {
 		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
 		for _, r := range m.rows {
 			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.Len, m.stageHome(i, &r))
@@ -300,6 +308,7 @@ func (m *stepMaker) forward() *tape.Tape {
 	if m.members {
 		m.measured(y0, ends, errors)
 	}
+	m.curve(k)
 	return m.b.Tape()
 }
 
@@ -519,7 +528,7 @@ func (m *stepMaker) steady(heights *tape.Tape, e, ed []map[string]tape.Value) {
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.states("y", m.input)
 	count, ats, total := m.form.Stages, m.form.At, m.form.Sum
-	if m.sown != nil {
+	if m.sown != nil || m.past != nil {
 		count, ats, total = m.form.Rows, m.form.SeededAt, m.form.SeededSum
 	}
 	k := make([]map[string]tape.Value, count)
@@ -545,7 +554,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		}
 	}
 	var sown *seeds
-	if m.sown != nil {
+	if m.sown != nil || m.past != nil {
 		h, sown = m.b.Scalar(1), m.seeds()
 		t0, length = m.b.Add(t1, sown.t), m.b.Add(t1, sown.h)
 	}
@@ -586,7 +595,11 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		got := m.at(pull, m.form.Nodes[i], m.stage(i, y0, k), bar)
 		yb[i] = m.ofStates(got, lone)
 		move := lone(m.moved(got))
-		t0 = m.b.Add(t0, move)
+		if m.past != nil {
+			m.unread(i, got, move)
+		} else {
+			t0 = m.b.Add(t0, move)
+		}
 		if c := m.form.Nodes[i]; m.moving && c != 0 {
 			length = m.b.Op3(tape.FMA, m.b.Scalar(c), move, length)
 		}
@@ -598,6 +611,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		t0 = m.masked(y0b, y1, t0, t1, g)
 	}
 	m.ended(y0b, t0, g)
+	m.unreads()
 	if m.moving {
 		m.output(tapec.Cotangent, "h", length, 1, nil)
 	}
@@ -682,6 +696,9 @@ func (m *stepMaker) start(
 
 // seeds adds the inputs for seeds.
 func (m *stepMaker) seeds() *seeds {
+	if m.past != nil {
+		return m.pastSeeds()
+	}
 	at := m.sown.first
 	input := func(name string, shape tape.Shape) tape.Value {
 		v := m.cotangent("sown."+name, shape, &vec.Part{Vec: vec.Step, Offset: at, Len: shape.Size()})
@@ -700,6 +717,9 @@ func (m *stepMaker) seeds() *seeds {
 
 // of returns v in lanes that have seeds, and in others what adding does not change anything.
 func (s *seeds) of(b *tape.Builder, v tape.Value) tape.Value {
+	if s.all {
+		return v
+	}
 	return b.Select(s.some, v, b.Const(b.Shape(v), math.Copysign(0, -1)))
 }
 

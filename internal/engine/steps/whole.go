@@ -55,6 +55,9 @@ func newWhole(k *compiled.Kit, form *solvers.Arithmetic, back bool) *compiled.Wh
 		return nil
 	}
 	m := newStepMaker(l, rates.Tape, form)
+	if l.NLags > 0 {
+		m.readPast(l)
+	}
 	var t *tape.Tape
 	var sums []string
 	lanes := 1
@@ -79,7 +82,9 @@ func programOf(
 		return nil // the stages one by one do as well
 	}
 	out.Program, out.Shared, out.Laned, out.Made, out.Plain = p, m.shared, m.laned*lanes, m.made*lanes, m.plain
-	out.Sums = sums
+	if out.Sums = sums; m.past != nil {
+		out.Lags = m.past.at
+	}
 	for i, f := range m.notes {
 		name, pull := f.made(), k.Pull.Get(tapec.PartRates)
 		to := pull.Outs[outputIndex(pull.Tape, f.name)]
@@ -120,6 +125,7 @@ type wholeSteps struct {
 	plain   []float64
 	sums    []sumAt
 	notes   []compiled.NoteAt
+	past    int // where what is read of the past begins in in
 }
 
 // sumAt is an accumulator: where it is, where the program reads it, and where the program writes it.
@@ -176,6 +182,7 @@ func (v *wholeSteps) ready(w *Steps, key compiled.WholeKey) bool {
 func (v *wholeSteps) bind(w *Steps, p *compiled.WholeProgram, back bool, states int) {
 	v.Call = w.CallOf(p.Program)
 	v.Call.Machine.Share(w.Team())
+	v.past = p.Lags
 	v.in, v.bar, v.out = make([]float64, p.Shared), make([]float64, p.Laned), make([]float64, p.Made)
 	w.In[tapec.Primal][vec.Step], w.In[tapec.Cotangent][vec.Step] = v.in, v.bar
 	w.Out[tapec.Primal][vec.Made], w.Out[tapec.Cotangent][vec.Made] = v.out, v.out
@@ -273,7 +280,7 @@ func (w *Steps) made() (step, back *compiled.Program) {
 
 // MakeStep implements solvers.Stepper.
 func (w *Steps) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
-	if w.Keeping != nil {
+	if w.Keeping != nil || w.Kit.Layout.NLags > 0 {
 		return false
 	}
 	if len(s.Y0) >= largeStates {
@@ -304,7 +311,7 @@ func (w *Steps) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) 
 
 // PullStep implements solvers.StepPuller.
 func (w *Steps) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
-	if v := w.reading; v != nil && v.made > 0 && v.version == w.Version {
+	if v := w.reading; v != nil && v.made > 0 && v.version == w.Version || w.Kit.Layout.NLags > 0 {
 		return false
 	}
 	if len(s.Y0) >= largeStates {
