@@ -201,7 +201,8 @@ objective J = final(y)
 // TestReadAcrossShortSteps: where a step reads the past across a break of high order, the short step behind that break
 // is not continued over what it does not hold: its tangents are lost to rounding there, although the value is not.
 func TestReadAcrossShortSteps(t *testing.T) {
-	text := strings.Replace(fmt.Sprintf(switched, 0.9974, 0.4583, 0.4311, 1.5369, 1.3877, 0.8721, -0.103, 1.2659, 0.4782),
+	text := strings.Replace(
+		fmt.Sprintf(switched, 0.9974, 0.4583, 0.4311, 1.5369, 1.3877, 0.8721, -0.103, 1.2659, 0.4782),
 		"*(1 + delay(u, rho)^2/8)", "", 1)
 	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 	if err != nil {
