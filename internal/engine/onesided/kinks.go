@@ -51,6 +51,7 @@ type thresholds struct {
 	states  []stateInput             // of guards
 	sets    bool                     // a body may set a condition to its threshold
 	stuck   map[int]bool             // guards that have met their thresholds and have stayed there since
+	calm    float64                  // the time at which none rests
 	decided bool                     // modes has found some at the last mark
 	rests   map[int]bool             // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.

@@ -51,8 +51,9 @@ func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 func (k *Kinks) reachesAny(event int) bool {
 	does, known := k.memo.reached[event]
 	if !known {
+		sets := k.model.SetsGuards(event)
 		for i, g := range k.model.Compiled.GuardList {
-			does = does || settable(g) && (g.Clock || k.reaches(event, i))
+			does = does || settable(g) && (g.Clock || sets && k.reaches(event, i))
 		}
 		k.memo.reached[event] = does
 	}
