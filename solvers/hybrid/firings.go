@@ -9,7 +9,7 @@ type firings struct {
 	of        *problem
 	base      []int // first history of an event's elements; those of mode guards follow
 	hist      []history
-	byElem    [][]int // guards, by elements of events as base has them
+	byElem    [][]int        // guards, by elements of events as base has them
 	lastFired solvers.Firing // its Event is -1 before the first one
 	lastTime  float64
 }

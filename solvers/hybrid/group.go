@@ -28,7 +28,6 @@ type member struct {
 	priority float64
 	depth    int  // 0 for what time or the flow made happen, and one more than what set it off otherwise
 	party    int  // to a meeting, where those are looked for
-	told     bool // a warning of its own tells what it meets
 	rounded  bool // rounding has decided whether it comes
 }
 
@@ -225,7 +224,7 @@ func (s *group) opens() {
 func (s *Solver) besideGroup() {
 	s.meets.besideGroup()
 	if s.changed && s.t-s.sched.times[solvers.InstantStart] <= float64(0x1p-40*s.span) {
-		s.edges.look(true)
+		s.meets.standing()
 	}
 }
 
