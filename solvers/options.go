@@ -192,7 +192,6 @@ const (
 // Meeting is what met at T: a pair of causes, or many conditions.
 type Meeting struct {
 	Causes [2]Cause  // Nth is 0
-	Nth    [2]int    // what it was
 	Names  [2]string // of the causes, or of two conditions
 	Many   *Junction // of conditions, instead of two causes; nil for none
 	Gap    float64   // how long after the first the second one came, or would have; 0 for at one time

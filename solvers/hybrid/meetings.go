@@ -269,7 +269,7 @@ func (s *meetings) meet(a, b *member, gap float64, at *past) {
 // note adds what two causes make to a list. Those of periodic events are the same each time, so that there are not too
 // many.
 func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
-	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Nth: [2]int{a.nth, b.nth}, Gap: gap, T: t}
+	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Gap: gap, T: t}
 	m.Causes[0].Nth, m.Causes[1].Nth = 0, 0
 	for i := range *list {
 		if x := &(*list)[i]; x.Many == nil && x.Causes == m.Causes {
