@@ -643,7 +643,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.anchor, s.count = s.t, 0
 	s.clock.unknown = true
 	s.applyModes(m)
-	if m.kind == solvers.MarkFire && !s.events[m.firing.Event].Unguarded || s.algebra.solves != nil || !same(s.m, s.mm) {
+	if m.kind == solvers.MarkFire && !s.events[m.firing.Event].Unguarded || s.algebra.solves != nil ||
+		!same(s.m, s.mm) {
 		s.watch.rounds.known = false
 	}
 	if s.algebra.solves != nil {

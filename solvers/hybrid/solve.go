@@ -4,8 +4,8 @@
 // A run is a loop of trial steps (solve.go, trial.go), whose lengths controllers (controller.go), stability
 // (spectral.go) and the schedule of explicit times (schedule.go) choose. What guards wait for is in guards.go; they are
 // watched within each step (watch.go, uneventful.go, with package roots), which ends where the first of them fires
-// (locate.go). What comes at one time is a group (group.go). What is told of groups whose order matters is in junction.go and
-// meetings.go.
+// (locate.go). What comes at one time is a group (group.go). What is told of groups whose order matters is in
+// junction.go and meetings.go.
 package hybrid
 
 import (

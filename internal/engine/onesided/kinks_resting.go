@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -23,7 +24,7 @@ func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound && !g.Held }
 func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	c := k.model.Compiled
 	if k.guards == nil || m.T == k.calm && m.Kind == solvers.MarkFire && slices.Equal(m.Mm, m.Mp) &&
-		!k.model.SetsGuards(m.Firing.Event) {
+		!compiled.SetsGuards(k.model, m.Firing.Event) {
 		return nil
 	}
 	k.calm = math.NaN()
