@@ -137,6 +137,7 @@ const (
 	// OneSided: two causes come at one time, or the second one Value behind the first, and can come apart. Derivatives
 	// by what moves them apart may be those of the order in which they came.
 	OneSided
+	_ // numbers of the others stay
 	// Brink: the body of the event Other left the condition of an event at its threshold but for rounding, Value, which
 	// decides whether it fires.
 	Brink

@@ -196,9 +196,12 @@ func (s *meetings) atLimits(at *past) {
 // moved a little, the run begins on the other side. What rests there is for the System to find, but for unknowns, whose
 // rates are not known. What is read there at a time of its own moves as rates are behind it.
 func (s *meetings) standing() {
-	f, eps, start := s.rates(s.y, s.d, s.m), float64(0x1p-20*s.span), s.startOf()
+	if _, ok := s.sys.(solvers.Separator); !ok || !(s.span > 0) {
+		return
+	}
+	f, eps, start := s.trial.K[:s.size.N+s.size.Q], float64(0x1p-20*s.span), s.startOf() // K is not in use yet
+	s.sys.Eval(s.t, s.y, f)
 	s.guardsAlong(s.t, eps, f, s.y, s.rhoP, s.truthP)
-	s.sys.Enter(s.d, s.m)
 	at, since, some := &past{t: s.t, y: s.y, d: s.d, m: s.m}, s.t-start.at+s.eventTol(s.t, 0), false
 	for i := range s.guards {
 		g, rate := &s.guards[i], math.Abs(s.rhoP[i]-s.rho[i])/eps
@@ -212,9 +215,11 @@ func (s *meetings) standing() {
 			s.note(&s.stats.Bends, &a, &start, 0, s.t)
 		}
 	}
-	modes := make([]float64, s.size.M)
-	s.sys.Choose(s.t+eps, s.along(eps, f, s.y), nil, modes)
-	some = some && !same(s.m, modes)
+	if some {
+		modes := make([]float64, s.size.M)
+		s.sys.Choose(s.t+eps, s.along(eps, f, s.y), nil, modes)
+		some = !same(s.m, modes)
+	}
 	for k := range s.sched.list {
 		if in := &s.sched.list[k]; some && in.Kind == solvers.InstantSite && !in.Fixed &&
 			math.Abs(s.sched.times[k]-start.at) <= s.eventTol(start.at, 0) {
