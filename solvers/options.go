@@ -137,9 +137,7 @@ const (
 	// OneSided: two causes come at one time, or the second one Value behind the first, and can come apart. Derivatives
 	// by what moves them apart may be those of the order in which they came.
 	OneSided
-	// Edge: a condition stands on its threshold at the start. With a tiny change of parameters an event comes or
-	// goes, or the run begins in another mode.
-	Edge
+	_ // numbers of the others stay
 	// Brink: the body of the event Other left the condition of an event at its threshold but for rounding, Value, which
 	// decides whether it fires.
 	Brink
@@ -192,14 +190,12 @@ const (
 	Branch
 )
 
-// Meeting is what met at T: a pair of causes, of which the second one of an Edge is the start, or many conditions.
+// Meeting is what met at T: a pair of causes, or many conditions.
 type Meeting struct {
 	Causes [2]Cause  // Nth is 0
-	Nth    [2]int    // what it was
 	Names  [2]string // of the causes, or of two conditions
 	Many   *Junction // of conditions, instead of two causes; nil for none
 	Gap    float64   // how long after the first the second one came, or would have; 0 for at one time
-	Told   bool      // by a warning of its own
 	// Rounded tells that rounding has decided whether the second one, a condition, holds.
 	Rounded bool
 	T       float64

@@ -208,6 +208,7 @@ type Event struct {
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
 	Silent         bool // the body changes nothing that is seen at once: only what is pending
+	Unguarded      bool // the body changes nothing that guards read
 }
 
 // Never is the time of an instant that is not pending.

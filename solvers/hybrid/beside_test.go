@@ -172,7 +172,7 @@ func TestBeside(t *testing.T) {
 		name, other string
 		apart       float64 // the time between them
 	}
-	obs, end := solvers.Observation, solvers.Finish
+	obs, end, start := solvers.Observation, solvers.Finish, solvers.Start
 	for name, c := range map[string]struct {
 		h    *solvertest.Hybrid
 		want []want
@@ -209,15 +209,15 @@ func TestBeside(t *testing.T) {
 		"mode and going on":    {mode(3, 1, add(1)), []want{{solvers.OneSided, "e", "if", 0}}},
 		"only integrals, back": {mode(1, 3, add(-0.5)), []want{{solvers.OneSided, "e", "if", 0}}},
 
-		"begins on it":           {edge(0, 1, nil), []want{{solvers.Edge, "e", "", 0}}},
-		"begins and leaves":      {edge(0, -1, nil), nil},
+		"begins on it":           {edge(0, 1, nil), []want{{solvers.OneSided, "e", start, 0}}},
+		"begins and leaves":      {edge(0, -1, nil), []want{{solvers.OneSided, "e", start, 0}}},
 		"begins and rests":       {edge(0, 0, nil), nil},
-		"crosses and leaves":     {edge(0, -1, crossing), []want{{solvers.Edge, "e", "", 0}}},
+		"crosses and leaves":     {edge(0, -1, crossing), []want{{solvers.OneSided, "e", start, 0}}},
 		"begins elsewhere":       {edge(-1e-3, 1, nil), nil},
 		"only watched":           {edge(0, 1, func(g *solvertest.Guard) { g.Watch = true }), nil},
 		"a kink":                 {edge(0, 1, func(g *solvertest.Guard) { g.Event, g.Kink = -1, true }), nil},
-		"begins on a mode":       {begins(1, 3), []want{{solvers.Edge, "if", "", 0}}},
-		"begins, same slopes":    {begins(1, 1), nil},
+		"begins on a mode":       {begins(1, 3), []want{{solvers.OneSided, "if", start, 0}}},
+		"begins, same slopes":    {begins(1, 1), []want{{solvers.OneSided, "if", start, 0}}},
 		"begins beside the mode": {begins(1-1e-3, 3), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

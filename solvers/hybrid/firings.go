@@ -9,6 +9,7 @@ type firings struct {
 	of        *problem
 	base      []int // first history of an event's elements; those of mode guards follow
 	hist      []history
+	byElem    [][]int        // guards, by elements of events as base has them
 	lastFired solvers.Firing // its Event is -1 before the first one
 	lastTime  float64
 }
@@ -19,7 +20,13 @@ func newFirings(of *problem) firings {
 		f.base = append(f.base, n)
 		n += e.Elems
 	}
-	f.hist = make([]history, n+len(of.guards))
+	f.hist, f.byElem = make([]history, n+len(of.guards)), make([][]int, n)
+	for i, g := range of.guards {
+		if g.Event >= 0 {
+			at := f.base[g.Event] + g.Elem
+			f.byElem[at] = append(f.byElem[at], i)
+		}
+	}
 	return f
 }
 
@@ -31,6 +38,9 @@ func (f *firings) forget() {
 
 // historyAt returns the history of an element of an event.
 func (f *firings) historyAt(x solvers.Firing) *history { return &f.hist[f.base[x.Event]+x.Elem] }
+
+// guardsOf lists the guards of an element of an event.
+func (f *firings) guardsOf(x solvers.Firing) []int { return f.byElem[f.base[x.Event]+x.Elem] }
 
 // historyOf returns the history of what guard i sets off.
 func (f *firings) historyOf(i int) *history {

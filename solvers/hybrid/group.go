@@ -28,7 +28,6 @@ type member struct {
 	priority float64
 	depth    int  // 0 for what time or the flow made happen, and one more than what set it off otherwise
 	party    int  // to a meeting, where those are looked for
-	told     bool // a warning of its own tells what it meets
 	rounded  bool // rounding has decided whether it comes
 }
 
@@ -210,6 +209,7 @@ func (s *Solver) opens() {
 	s.sight.until = math.Inf(-1)
 	s.meets.opens()
 	s.group.opens()
+	s.watch.rounds.known = false
 }
 
 // opens begins a group.
@@ -224,7 +224,7 @@ func (s *group) opens() {
 func (s *Solver) besideGroup() {
 	s.meets.besideGroup()
 	if s.changed && s.t-s.sched.times[solvers.InstantStart] <= float64(0x1p-40*s.span) {
-		s.edges.look(true)
+		s.meets.standing()
 	}
 }
 
@@ -544,8 +544,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 	case m.caused:
 		return nil
 	default:
-		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
-		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) || cameWith(s, m) {
+		if !(math.Abs(s.watch.here().rho[m.guard]) <= m.scale) || cameWith(s, m) {
 			return nil
 		}
 	}
@@ -644,6 +643,10 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.anchor, s.count = s.t, 0
 	s.clock.unknown = true
 	s.applyModes(m)
+	if m.kind == solvers.MarkFire && !s.events[m.firing.Event].Unguarded || s.algebra.solves != nil ||
+		!same(s.m, s.mm) {
+		s.watch.rounds.known = false
+	}
 	if s.algebra.solves != nil {
 		s.y = s.settleState(s.trial, s.y)
 		if err := s.consist(s.held, m.kind == solvers.MarkFire); err != nil {
@@ -667,7 +670,10 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		}
 		s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
 	}
-	s.watch.band(m)
+	guards := s.guardsOf(f)
+	for _, i := range guards {
+		s.rhoP[i] = s.watch.band(m, i)
+	}
 	if m.guard >= 0 { // the body sees conditions of time as the guard does
 		s.mark.T = s.clock.now()
 	}
@@ -703,16 +709,16 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	if s.events[f.Event].Once {
 		s.sched.over(f.Event, f.Elem)
 	}
-	for i := range s.guards {
-		g := &s.guards[i]
-		if g.Event == f.Event && g.Elem == f.Elem && (!g.Instant || i == m.guard) {
-			s.arms[i] = arming{spent: true, from: -1, band: s.rhoP[i]}
-			s.dead[i] = s.events[f.Event].Once
-			if !m.caused { // else a jump has carried its condition over the threshold
-				s.resting[i], s.anyRest = true, true
-			}
-			s.watch.misses.fired(i)
+	for _, i := range guards {
+		if s.guards[i].Instant && i != m.guard {
+			continue
 		}
+		s.arms[i] = arming{spent: true, from: -1, band: s.rhoP[i]}
+		s.dead[i] = s.events[f.Event].Once
+		if !m.caused { // else a jump has carried its condition over the threshold
+			s.resting[i], s.anyRest = true, true
+		}
+		s.watch.misses.fired(i)
 	}
 	s.restart = true
 	return stop, nil

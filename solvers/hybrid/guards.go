@@ -102,7 +102,7 @@ func (s *Solver) arm() error {
 	s.watch.begin()
 	if s.warns() {
 		s.junctions.atStart()
-		s.edges.look(false)
+		s.meets.standing()
 	}
 	return nil
 }

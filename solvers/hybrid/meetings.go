@@ -192,6 +192,42 @@ func (s *meetings) atLimits(at *past) {
 	}
 }
 
+// standing notes the conditions, kinks among them, that stand at their thresholds where the run begins and leave them:
+// moved a little, the run begins on the other side. What rests there is for the System to find, but for unknowns, whose
+// rates are not known. What is read there at a time of its own moves as rates are behind it.
+func (s *meetings) standing() {
+	if _, ok := s.sys.(solvers.Separator); !ok || !(s.span > 0) {
+		return
+	}
+	f, eps, start := s.trial.K[:s.size.N+s.size.Q], float64(0x1p-20*s.span), s.startOf() // K is not in use yet
+	s.sys.Eval(s.t, s.y, f)
+	s.guardsAlong(s.t, eps, f, s.y, s.rhoP, s.truthP)
+	at, since, some := &past{t: s.t, y: s.y, d: s.d, m: s.m}, s.t-start.at+s.eventTol(s.t, 0), false
+	for i := range s.guards {
+		g, rate := &s.guards[i], math.Abs(s.rhoP[i]-s.rho[i])/eps
+		a := s.ofGuard(i)
+		switch {
+		case g.Watch || !(math.Abs(s.rho[i]) <= float64(rate*since)) || s.rho[i] == 0 && rate == 0 && !g.Unknowns:
+		case !g.Kink:
+			s.meet(&a, &start, 0, at)
+			some = true
+		case s.opts.Bends && s.apart(at, &a, &start):
+			s.note(&s.stats.Bends, &a, &start, 0, s.t)
+		}
+	}
+	if some {
+		modes := make([]float64, s.size.M)
+		s.sys.Choose(s.t+eps, s.along(eps, f, s.y), nil, modes)
+		some = !same(s.m, modes)
+	}
+	for k := range s.sched.list {
+		if in := &s.sched.list[k]; some && in.Kind == solvers.InstantSite && !in.Fixed &&
+			math.Abs(s.sched.times[k]-start.at) <= s.eventTol(start.at, 0) {
+			s.meet(&member{kind: solvers.MarkSite, guard: -1, instant: k}, &start, 0, at)
+		}
+	}
+}
+
 // joinParty finds the party of m. What a jump made happen has no time of its own.
 func (s *meetings) joinParty(m *member, at *past) {
 	if m.caused {
@@ -238,7 +274,7 @@ func (s *meetings) meet(a, b *member, gap float64, at *past) {
 // note adds what two causes make to a list. Those of periodic events are the same each time, so that there are not too
 // many.
 func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
-	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Nth: [2]int{a.nth, b.nth}, Gap: gap, T: t}
+	m := solvers.Meeting{Causes: [2]solvers.Cause{a.cause(), b.cause()}, Gap: gap, T: t}
 	m.Causes[0].Nth, m.Causes[1].Nth = 0, 0
 	for i := range *list {
 		if x := &(*list)[i]; x.Many == nil && x.Causes == m.Causes {
@@ -246,7 +282,7 @@ func (s *meetings) note(list *[]solvers.Meeting, a, b *member, gap, t float64) {
 			return
 		}
 	}
-	m.Names, m.Told, m.Rounded = [2]string{s.partyName(a), s.partyName(b)}, b.told, b.rounded
+	m.Names, m.Rounded = [2]string{s.partyName(a), s.partyName(b)}, b.rounded
 	s.add(list, m)
 }
 
@@ -256,7 +292,7 @@ func (s *meetings) add(list *[]solvers.Meeting, m solvers.Meeting) {
 		return
 	}
 	*list = append(*list, m)
-	if list == &s.stats.Meetings && !m.Told && !s.opts.Meetings {
+	if list == &s.stats.Meetings && !s.opts.Meetings {
 		s.warn(m.Warning())
 	}
 }
@@ -466,7 +502,7 @@ func (s *meetings) wasComing(m *member, soon float64, p *past) bool {
 }
 
 // justRead notes what comes just after an observation, and can come before it. Of modes that change just behind the
-// start, edges tell.
+// start, standing tells.
 func (s *meetings) justRead(at *past) {
 	begins := s.lastRead <= s.sched.times[solvers.InstantStart]
 	for _, instant := range s.lastSite {

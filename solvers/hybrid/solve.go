@@ -4,8 +4,8 @@
 // A run is a loop of trial steps (solve.go, trial.go), whose lengths controllers (controller.go), stability
 // (spectral.go) and the schedule of explicit times (schedule.go) choose. What guards wait for is in guards.go; they are
 // watched within each step (watch.go, uneventful.go, with package roots), which ends where the first of them fires
-// (locate.go). What comes at one time is a group (group.go). What is told of groups whose order matters is in tie.go,
-// oneside.go, edges.go, junction.go and meetings.go.
+// (locate.go). What comes at one time is a group (group.go). What is told of groups whose order matters is in
+// junction.go and meetings.go.
 package hybrid
 
 import (
@@ -46,7 +46,6 @@ type Solver struct {
 
 	watch     watcher
 	near      vicinity
-	edges     edges
 	meets     meetings
 	junctions junctions
 }
@@ -136,10 +135,6 @@ func NewSolver(sys solvers.System, method solvers.Method, ctl Controller, opts s
 	s.junctions = junctions{
 		problem: &s.problem, moment: &s.moment, told: &s.told, stepper: &s.stepper, group: &s.group, sched: &s.sched,
 		meets: &s.meets,
-	}
-	s.edges = edges{
-		problem: &s.problem, moment: &s.moment, trials: &s.trials, told: &s.told, readings: &s.readings,
-		vicinity: &s.near, sched: &s.sched, meets: &s.meets,
 	}
 	return s
 }

@@ -29,6 +29,7 @@ type watcher struct {
 	locate  locator
 	misses  nearMisses
 	reading guardReading
+	rounds  roundings
 	each    []*roots.Panel // of each member of the method
 	granted []int          // [guards] their credit after an uneventful step
 	flips   []flip         // of conditions that are only watched, in the trial step
@@ -310,6 +311,7 @@ func (s *watcher) leave() (verdict, error) {
 	s.anyRest = false
 	s.lane.load()
 	tr := s.trial
+	eps, looked := float64(0x1p-20*tr.H), false
 	for i := range s.guards {
 		g := &s.guards[i]
 		if !s.resting[i] || s.dead[i] {
@@ -320,12 +322,15 @@ func (s *watcher) leave() (verdict, error) {
 			continue
 		}
 		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
-		eps := float64(0x1p-20 * tr.H)
-		s.sys.GuardValues(s.t+eps, s.near.along(eps, tr.K, tr.Y0), s.mid.Rho, s.mid.Truth)
+		if !looked {
+			s.sys.GuardValues(s.t+eps, s.near.along(eps, tr.K, tr.Y0), s.mid.Rho, s.mid.Truth)
+			looked = true
+		}
 		way := roots.Sign(s.mid.Rho[i] - s.rho[i])
 		if first := roots.Sign(s.List[0].Rho[i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
 			continue
 		}
+		looked = false
 		for theta := float64(0.5 * s.List[0].Theta); float64(theta*tr.H) > elem.ULP(s.t); theta *= 0.5 {
 			s.interpolate(tr, theta)
 			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.Rho, s.mid.Truth)
@@ -582,18 +587,39 @@ func (s *watcher) slides(i, often int) float64 {
 	return max(band, float64(16*far))
 }
 
-// band writes to s.rhoP how near to its root a guard of m is that m leaves there, but for rounding: within the
-// residual of its location, the tolerance of its time, and what the last digits of the state make.
-func (s *watcher) band(m *member) {
-	if len(s.guards) == 0 {
-		return
+// roundings is how much of a guard the last digits of time and state make, where events of a group happen. It is read
+// once for bodies that change nothing that guards read: many events may have one condition.
+type roundings struct {
+	known bool
+	t     float64
+	rho   []float64 // [guards] at the time
+	off   []float64 // [guards] what the last digits make of it
+}
+
+// here has r those of the present time and state, with its modes and discretes.
+func (s *watcher) here() *roundings {
+	r := &s.rounds
+	if r.known && r.t == s.t {
+		return r
 	}
+	if r.rho == nil {
+		r.rho, r.off = make([]float64, len(s.guards)), make([]float64, len(s.guards))
+	}
+	r.known, r.t = true, s.t
 	s.near.blur(0x1p-50)
-	s.sys.GuardValues(s.t, s.y, s.mid.Rho, s.mid.Truth)
+	s.sys.GuardValues(s.t, s.y, r.rho, s.mid.Truth)
 	for i, rho := range s.rhoP {
-		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.Rho[i]))
-		if !m.caused {
-			s.rhoP[i] = max(s.rhoP[i], m.scale, float64(16*math.Abs(s.rho[i])))
-		}
+		r.off[i] = math.Abs(rho - r.rho[i])
 	}
+	return r
+}
+
+// band returns how near to its root guard i of m is that m leaves there, but for rounding: within the residual of its
+// location, the tolerance of its time, and what the last digits of the state make.
+func (s *watcher) band(m *member, i int) float64 {
+	x := float64(4 * s.here().off[i])
+	if !m.caused {
+		x = max(x, m.scale, float64(16*math.Abs(s.rho[i])))
+	}
+	return x
 }

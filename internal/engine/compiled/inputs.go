@@ -151,6 +151,14 @@ func (m *Model) Assigns(discrete string) bool {
 	})
 }
 
+// SetsGuards reports whether the body of event i sets anything that guards read.
+func SetsGuards(m *Model, i int) bool {
+	body, guards := m.Compiled.Affects[i], m.Compiled.Guards
+	return body != nil && guards != nil && slices.ContainsFunc(body.Outputs, func(out tape.Output) bool {
+		return slices.ContainsFunc(guards.Inputs, func(in tape.Input) bool { return in.Name == out.Name })
+	})
+}
+
 // EventElems returns how many elements an event with these indices has.
 func EventElems(indices []*model.Index) int {
 	n := 1

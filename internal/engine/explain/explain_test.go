@@ -169,7 +169,7 @@ func TestManyStates(t *testing.T) {
 // TestWarnings gives every kind of warning a code and the place of its event.
 func TestWarnings(t *testing.T) {
 	for kind, code := range map[solvers.WarningKind]diag.Code{
-		solvers.Grazing: explain.CodeGrazing, solvers.Tie: explain.CodeTie, solvers.Edge: explain.CodeTie,
+		solvers.Grazing: explain.CodeGrazing, solvers.Tie: explain.CodeTie,
 		solvers.OneSided: explain.CodeTie, solvers.Outside: explain.CodeOutside, solvers.Stiff: explain.CodeStiff,
 		solvers.Rest: explain.CodeRest, solvers.Unstable: explain.CodeUnstable, solvers.Past: explain.CodeOutside,
 	} {

@@ -71,10 +71,6 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Notef(CodeTie, at, "%s and %s happen together at %s and their order changes the result: it is that of the "+
 			"file; give one a priority to say which comes first",
 			w.Name, w.Other, x.When(w.T))
-	case solvers.Edge:
-		l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
-			"begins on the other side, so derivatives are those of one side",
-			x.condition(w.Name), x.When(w.T))
 	case solvers.Brink:
 		l.Warnf(CodeTie, at, "%s: the body of %s leaves its condition at the threshold, at %s, but for rounding (%s), "+
 			"which decides whether it fires; moved a little, it lies on the other side, so derivatives do not exist "+

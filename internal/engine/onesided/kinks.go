@@ -51,6 +51,7 @@ type thresholds struct {
 	states  []stateInput             // of guards
 	sets    bool                     // a body may set a condition to its threshold
 	stuck   map[int]bool             // guards that have met their thresholds and have stayed there since
+	calm    float64                  // the time at which none rests
 	decided bool                     // modes has found some at the last mark
 	rests   map[int]bool             // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
@@ -431,18 +432,8 @@ func (k *Kinks) InValues(m *solvers.Mark, functionals []float64) []Kink {
 // stay lists the kinks at which the rates are at a mark, and a little later along the field; where there are second
 // derivatives, also those to which the body of an event has taken them, and that they leave.
 func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
-	t := k.model.Compiled.Rates
-	here := k.look(t, m, m.Mp, nil)
-	if len(here) == 0 {
-		return nil
-	}
-	later, eps := *m, float64(0x1p-20*span)
-	from := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
-	later.T, later.Yp = m.T+eps, k.along(&from, eps)
-	found := k.look(t, &later, m.Mp, nil)
-	for i := range found {
-		found[i].rests = true
-	}
+	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
+	here, found := k.rested(at, float64(0x1p-20*span))
 	if k.second && m.Kind == solvers.MarkFire {
 		for _, kink := range here {
 			if kink.Op.HasKink() && !slices.ContainsFunc(found, func(x Kink) bool { return x.value == kink.value }) {
@@ -457,21 +448,29 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 // stayed lists the kinks at which the rates are just before a mark, and a little earlier: a run may come to them where
 // nothing happens, as max(min(x, a), b) does for a = b as x passes a.
 func (k *Kinks) stayed(m *solvers.Mark, span float64) []Kink {
-	t := k.model.Compiled.Rates
-	if m.Kind == solvers.MarkStart || m.Inside || k.tapes[t] == nil {
+	if m.Kind == solvers.MarkStart || m.Inside {
 		return nil
 	}
 	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
-	if len(k.at(t, &at)) == 0 {
-		return nil
+	_, found := k.rested(at, float64(-0x1p-20*span))
+	return found
+}
+
+// rested lists the kinks at which the rates are at some values, and those at which they are a time eps later as well.
+func (k *Kinks) rested(at vec.Values, eps float64) (here, found []Kink) {
+	t := k.model.Compiled.Rates
+	if k.tapes[t] == nil {
+		return nil, nil
 	}
-	eps := float64(0x1p-20 * span)
-	at[vec.Y], at[vec.T] = k.along(&at, -eps), []float64{m.T - eps}
-	found := k.at(t, &at)
+	if here = k.at(t, &at); len(here) == 0 {
+		return nil, nil
+	}
+	at[vec.Y], at[vec.T] = k.along(&at, eps), []float64{at[vec.T][0] + eps}
+	found = k.at(t, &at)
 	for i := range found {
 		found[i].rests = true
 	}
-	return found
+	return here, found
 }
 
 // along returns the states a time eps behind those of some values, by the rates there.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -51,8 +52,9 @@ func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 func (k *Kinks) reachesAny(event int) bool {
 	does, known := k.memo.reached[event]
 	if !known {
+		sets := compiled.SetsGuards(k.model, event)
 		for i, g := range k.model.Compiled.GuardList {
-			does = does || settable(g) && (g.Clock || k.reaches(event, i))
+			does = does || settable(g) && (g.Clock || sets && k.reaches(event, i))
 		}
 		k.memo.reached[event] = does
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -22,9 +23,11 @@ func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound && !g.Held }
 // of modes that have been there until now, and are not there later.
 func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	c := k.model.Compiled
-	if k.guards == nil {
+	if k.guards == nil || m.T == k.calm && m.Kind == solvers.MarkFire && slices.Equal(m.Mm, m.Mp) &&
+		!compiled.SetsGuards(k.model, m.Firing.Event) {
 		return nil
 	}
+	k.calm = math.NaN()
 	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 	if m.Kind == solvers.MarkStart {
 		k.rests, k.stuck = map[int]bool{}, map[int]bool{}
@@ -45,6 +48,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	if !small(k.peek(&at)) {
 		clear(k.rests)
 		clear(k.stuck)
+		k.calm = m.T
 		return nil
 	}
 	met := slices.Clone(k.small)

@@ -310,7 +310,7 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 // no more than near are one.
 func followable(stats *solvers.Stats, near float64) bool {
 	for _, w := range stats.Warnings {
-		if w.Kind == solvers.Edge || w.Kind == solvers.Brink || w.Kind == solvers.Grazing {
+		if w.Kind == solvers.Brink || w.Kind == solvers.Grazing {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func (w *Worker) Events() []solvers.Event {
 		list[i] = solvers.Event{
 			Name: e.Name, Element: w.model.Checked.Element(e), Elems: compiled.EventElems(e.Indices),
 			Policy: e.Policy, Varies: e.Rank != nil, Explicit: !e.Guarded(), Silent: e.Hidden,
-			Settles: e.Settles, After: e.After,
+			Settles: e.Settles, After: e.After, Unguarded: !compiled.SetsGuards(w.model, i),
 		}
 		if e.Transient {
 			list[i].If = slices.Index(w.model.Checked.Events, e.If)

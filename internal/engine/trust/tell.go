@@ -61,9 +61,6 @@ func (s *Result) tellMeetings(all bool) {
 	}
 	for i := range s.Meetings {
 		x := &s.Meetings[i]
-		if x.Told {
-			continue
-		}
 		some := all
 		for k := range open {
 			some = some || open[k] && x.Fold.Moves.Has(k)
