@@ -513,10 +513,10 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
-	case matrices{p.problem}.dependent(c.problem.X) != "":
+	case matrices(p).dependent(c.problem.X) != "":
 		return fmt.Sprintf("the covariance %s goes to where one random effect follows from others, and no matrix "+
 			"there has an inverse: the data do not tell them apart; write one effect for both, times a param where "+
-			"their sizes differ", matrices{p.problem}.dependent(c.problem.X))
+			"their sizes differ", matrices(p).dependent(c.problem.X))
 	case c.rough():
 		errors := "how much their errors change the objective is not known"
 		if by := c.blur(); !math.IsNaN(by) {
