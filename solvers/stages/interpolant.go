@@ -44,7 +44,7 @@ func (p *Dense) Curve() *solvers.Curve {
 				of.Row, of.C = append(of.Row, j-1), append(of.C, beta[k])
 			}
 		}
-		if round := math.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
+		if round := elem.Round(sum); math.Abs(sum-round) < 1e-9 { // where rows of K are slopes, Σ β_j is θ
 			sum = round
 		}
 		if sum != 0 {
