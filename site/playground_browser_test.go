@@ -47,11 +47,6 @@ func (b *browser) moving(change func()) {
 	b.wait("a change is shown", `document.getElementById("playground").dataset.state != "asked"`)
 }
 
-func (b *browser) press(selector string) {
-	b.t.Helper()
-	do(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector))))
-}
-
 // keys sends keys to an element.
 func (b *browser) keys(selector, keys string) {
 	b.t.Helper()
@@ -321,8 +316,7 @@ func TestBrowserPlaygroundLinks(t *testing.T) {
 	} {
 		b.visit(page)
 		b.wait("there is a link", `document.querySelector("a.open-in-playground")`)
-		leave(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS("a.open-in-playground")),
-			chromedp.Click(chromedp.CSS("a.open-in-playground"))))
+		b.press("a.open-in-playground")
 		b.wait("the playground opens", `location.pathname == "/playground.html"`)
 		b.wait("the model is shown", `document.querySelector(".chart-line")`)
 	}

@@ -54,7 +54,7 @@ const (
 // over returns a place of the first element of a selector that is on the screen: shares of its width and height.
 func (b *browser) over(selector string, x, y float64) (float64, float64) {
 	b.t.Helper()
-	at := value[[]float64](b, `(() => { const e = document.querySelector(`+strconv.Quote(selector)+`)
+	at := b.still(`(() => { const e = document.querySelector(` + strconv.Quote(selector) + `)
 		e.scrollIntoView({ block: "center" })
 		const r = e.getBoundingClientRect()
 		return [r.left, r.top, r.width, r.height] })()`)
@@ -64,13 +64,27 @@ func (b *browser) over(selector string, x, y float64) (float64, float64) {
 // area is the place of the first panel of a figure between its axes, as an element that over finds.
 func (b *browser) area(figure string, x, y float64) (float64, float64) {
 	b.t.Helper()
-	at := value[[]float64](b, `(() => { const e = document.querySelector(`+strconv.Quote(figure)+`)
+	at := b.still(`(() => { const e = document.querySelector(` + strconv.Quote(figure) + `)
 		e.scrollIntoView({ block: "center" })
 		const [left, top, width, height] = e.querySelector("g.panel").dataset.area.split(" ").map(Number)
-		const p = new DOMPoint(left + width*`+strconv.FormatFloat(x, 'g', -1, 64)+`, top + height*`+
-		strconv.FormatFloat(y, 'g', -1, 64)+`).matrixTransform(e.getScreenCTM())
+		const p = new DOMPoint(left + width*` + strconv.FormatFloat(x, 'g', -1, 64) + `, top + height*` +
+		strconv.FormatFloat(y, 'g', -1, 64) + `).matrixTransform(e.getScreenCTM())
 		return [p.x, p.y] })()`)
 	return at[0], at[1]
+}
+
+// still returns places on the screen once they no longer move.
+func (b *browser) still(expression string) []float64 {
+	b.t.Helper()
+	at := value[[]float64](b, expression)
+	for range 100 {
+		time.Sleep(20 * time.Millisecond)
+		was := at
+		if at = value[[]float64](b, expression); slices.Equal(at, was) {
+			break
+		}
+	}
+	return at
 }
 
 func (b *browser) pointAt(x, y float64) { do(b, chromedp.MouseEvent("mouseMoved", x, y)) }
@@ -93,19 +107,11 @@ func (b *browser) drag(x0, y0, x1, y1 float64) {
 	do(b, chromedp.MouseEvent("mouseReleased", x1, y1, chromedp.ButtonLeft))
 }
 
-// pressed clicks on an element until an expression is true: a click misses what still moves while a page is laid out.
+// pressed clicks on an element, and waits until an expression is true.
 func (b *browser) pressed(selector, expression string) {
 	b.t.Helper()
-	for range 5 {
-		b.press(selector)
-		for range 40 {
-			if value[bool](b, "Boolean("+expression+")") {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
-	b.t.Errorf("a click on %s does not lead to %s", selector, expression)
+	b.press(selector)
+	b.wait("a click on "+selector+" leads to "+expression, expression)
 }
 
 // column returns a column of the first table with more than two rows.
@@ -300,8 +306,7 @@ var reportScenarios = []scenario{
 		if err != nil {
 			t.Fatal(err)
 		}
-		link := chromedp.CSS(".links a")
-		leave(b, chromedp.Steps(chromedp.ScrollIntoView(link), chromedp.Click(link)))
+		b.press(".links a")
 		b.wait("the playground opens", `location.pathname == "/playground.html"`)
 		b.wait("the model is shown", `document.querySelector(".chart-line")`)
 		if got := value[string](b, `document.querySelector('[data-part="editor"]').value`); got != string(text) {
@@ -354,7 +359,7 @@ func TestBrowserReport(t *testing.T) {
 	b.shot("report_phone_pictures")
 	before := value[int](b, shownOf)
 	touch := `figure:has(` + course + `) .live-keys button[aria-pressed]`
-	do(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS(touch)), chromedp.Tap(chromedp.CSS(touch))))
+	b.tap(touch)
 	b.wait("a touch hides a curve, and its band", shownOf+" < "+strconv.Itoa(before)+
 		` && document.querySelectorAll('`+course+` g.band.off-curve').length == 1`)
 	b.shot("report_phone_keys")
