@@ -10,6 +10,8 @@ import (
 
 // TestBootstrap fits a mean to powers of 7. Each refit is then a sum of six of these, which its digits to the base 7
 // count: six rows of one observation and three of another. The spread is that of the mean of what is drawn.
+//
+//odes:goroutines
 func TestBootstrap(t *testing.T) {
 	m := parse(t, `
 time t from 0 to 1

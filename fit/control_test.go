@@ -32,6 +32,8 @@ type controls struct {
 }
 
 // TestControls solves problems of optimal control: their optima to 1e-7, and the controls to 1e-4.
+//
+//odes:goroutines
 func TestControls(t *testing.T) {
 	var problems controls
 	read(t, "testdata/controls.json", &problems)

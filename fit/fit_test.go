@@ -499,6 +499,8 @@ objective loss = nll()
 }
 
 // TestWorkers: results do not depend on the number of workers, and searches that were made before are not made again.
+//
+//odes:goroutines
 func TestWorkers(t *testing.T) {
 	text := decay + "param sd = 0.4 in [1e-3, 10]\nobserve y = x ~ normal(sd) from D.y\nobjective loss = nll()\n"
 	var kept []fit.Start

@@ -59,6 +59,8 @@ func TestManyUntold(t *testing.T) {
 
 // TestInterruptedPhases: in every phase, a fit that is interrupted gives the best so far within a second, and says what
 // it has not done.
+//
+//odes:goroutines
 func TestInterruptedPhases(t *testing.T) {
 	const slow = `
 time t from 0 to 40

@@ -48,6 +48,8 @@ func approached(t *testing.T, m *odes.Model, workers int, settings []odes.Settin
 
 // TestSAEM: of a linear mixed model, stochastic approximation comes near the maximum of the likelihood, which has a
 // closed form, with the same bits for any number of workers, and the fit ends there.
+//
+//odes:goroutines
 func TestSAEM(t *testing.T) {
 	b := newBalanced(t, 12, 3, "agq(n = 2)")
 	s2 := b.within / float64(b.n*(b.k-1))

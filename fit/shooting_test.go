@@ -193,6 +193,8 @@ func TestFarConstraints(t *testing.T) {
 }
 
 // TestStages: the parts of runs begin apart and end as one run, whose predictions those of the parts then are.
+//
+//odes:goroutines
 func TestStages(t *testing.T) {
 	c := fars[0]
 	text := c.text(c.data(t, seeds.Of(t, 55))) +

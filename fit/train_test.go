@@ -112,6 +112,8 @@ func TestBatches(t *testing.T) {
 
 // TestTraining: a training depends on the seed alone, comes to a better point than where it begins, and goes on by the
 // usual search.
+//
+//odes:goroutines
 func TestTraining(t *testing.T) {
 	for _, text := range []string{decays, twice} {
 		for _, batch := range []string{"", "batch=2"} {

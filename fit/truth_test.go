@@ -132,6 +132,8 @@ func TestLeastSquares(t *testing.T) {
 
 // TestProfiles fits problems of which the ends of profile likelihoods are known, and the standard errors by the
 // observed information.
+//
+//odes:goroutines
 func TestProfiles(t *testing.T) {
 	var file struct {
 		Cases []struct {

@@ -84,6 +84,8 @@ fit { intervals = none  max_iter = 20 }
 // TestWarmFit fits rates and a total that is conserved to data of experiments that begin in equilibrium, by squares
 // and by gradients, with profiles and refits. The results are those of a fit without warm starts, and have the same
 // bits with one worker and with many.
+//
+//odes:goroutines
 func TestWarmFit(t *testing.T) {
 	const text = `
 time t from 0 to 3

@@ -130,6 +130,8 @@ func alone(t *testing.T) string {
 }
 
 // TestTLS: servers with a certificate of one's own, which want one of the client as well.
+//
+//odes:goroutines
 func TestTLS(t *testing.T) {
 	folder := t.TempDir()
 	a := newAuthority(t, folder)

@@ -21,6 +21,7 @@ objective J = final(x)
 solver { rtol = 1e-10  atol = 1e-12  max_steps = 1000000000 }
 `
 
+//odes:goroutines
 func TestInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "slow.ode")
 	if err := os.WriteFile(path, []byte(slow), 0o666); err != nil {

@@ -117,6 +117,8 @@ func (x *terminal) ends(status int) {
 
 // TestTerminal holds a session as a user does: completion, lines that go on,
 // Ctrl-C at the prompt and during a run, history, Ctrl-D.
+//
+//odes:goroutines
 func TestTerminal(t *testing.T) {
 	dir := t.TempDir()
 	ball, err := filepath.Abs("../../examples/bounce/bounce.ode")
@@ -277,6 +279,8 @@ func TestDumbTerminal(t *testing.T) {
 }
 
 // TestProgress: a long run shows how far it is on a terminal, and nowhere else.
+//
+//odes:goroutines
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()
 	path, said := filepath.Join(dir, "slow.ode"), filepath.Join(dir, "said")
@@ -299,6 +303,8 @@ func TestProgress(t *testing.T) {
 }
 
 // TestProgressOfRuns: sweeps and measurements, which are many runs, show how many are done.
+//
+//odes:goroutines
 func TestProgressOfRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "slow.ode")
 	if err := os.WriteFile(path, []byte(strings.Replace(slow, "1e9", "1e3", 1)), 0o666); err != nil {

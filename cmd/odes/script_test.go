@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command as users do. $EXAMPLES is the folder of the examples.
+//
+//odes:goroutines
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
 	if err != nil {
