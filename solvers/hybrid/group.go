@@ -779,6 +779,7 @@ func (s *Solver) rearm() error {
 	s.sys.GuardValues(s.clock.now(), s.y, s.rho, s.truth)
 	if s.jumped && s.warns() {
 		s.watch.brink(s.rhoWas)
+		s.meets.movedBack()
 	}
 	for i := range s.guards {
 		g := &s.guards[i]

@@ -56,7 +56,9 @@ type past struct {
 type nearBy struct {
 	guard   int
 	gap     float64
-	rounded bool // steps bring it to where it is, and round
+	rate    float64 // of its margin
+	rounded bool    // steps bring it to where it is, and round
+	back    bool    // what came moved it back over the threshold, though it may not have stayed there
 }
 
 // forget forgets another run.
@@ -342,7 +344,7 @@ func (s *meetings) nearly(t float64, y, f []float64) {
 		}
 		come := s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i])
 		if !come && s.fires(i, a, s.mid.Rho[i], s.mid.Truth[i]) && s.passes(i, s.mid.Truth[i]) {
-			s.rising = append(s.rising, nearBy{guard: i, gap: s.gap(i, soon)})
+			s.rising = append(s.rising, s.nearTo(i, soon))
 		}
 	}
 	s.lapses(t, y, f)
@@ -354,8 +356,9 @@ func (s *meetings) lapses(t float64, y, f []float64) {
 	soon := s.closeTo()
 	for i := range s.guards {
 		if g := &s.guards[i]; g.Event >= 0 && !g.Watch && !g.Crossing && !s.dead[i] && !s.mid.Truth[i] {
-			rounded := t > s.sched.times[solvers.InstantStart] && !(g.Clock && s.rho[i] == 0)
-			s.lapsing = append(s.lapsing, nearBy{i, s.gap(i, soon), rounded})
+			x := s.nearTo(i, soon)
+			x.rounded = t > s.sched.times[solvers.InstantStart] && !(g.Clock && s.rho[i] == 0)
+			s.lapsing = append(s.lapsing, x)
 		}
 	}
 	if len(s.lapsing) > 0 {
@@ -375,16 +378,32 @@ func (s *meetings) atStart() {
 	s.lapses(s.t, s.y, f)
 }
 
-// gap returns how long before or after it the threshold of guard i lies, where s.mid has the guards soon behind.
-func (s *meetings) gap(i int, soon float64) float64 {
-	x := float64(soon * math.Abs(s.rho[i]) / math.Abs(s.mid.Rho[i]-s.rho[i]))
-	switch {
-	case !(x <= soon):
-		return soon
-	case x <= float64(closeBy*s.span):
-		return 0
+// nearTo returns how near guard i is to its threshold, where s.mid has the guards soon behind.
+func (s *meetings) nearTo(i int, soon float64) nearBy {
+	x := nearBy{guard: i, rate: math.Abs(s.mid.Rho[i]-s.rho[i]) / soon}
+	switch x.gap = math.Abs(s.rho[i]) / x.rate; {
+	case !(x.gap <= soon):
+		x.gap = soon
+	case x.gap <= float64(closeBy*s.span):
+		x.gap = 0
 	}
 	return x
+}
+
+// movedBack notes which conditions that were about to change have been moved back by a wave.
+func (s *meetings) movedBack() {
+	if len(s.rising)+len(s.lapsing) == 0 {
+		return
+	}
+	far := 4 * s.closeTo()
+	for k := range s.rising {
+		x := &s.rising[k]
+		x.back = x.back || !s.guards[x.guard].Crossing && s.rho[x.guard] < -float64(far*x.rate)
+	}
+	for k := range s.lapsing {
+		x := &s.lapsing[k]
+		x.back = x.back || s.rho[x.guard] > float64(far*x.rate)
+	}
 }
 
 // besideGroup notes what the events of the group may change places with.
@@ -432,13 +451,13 @@ func (s *meetings) interferes(at *past) {
 		}
 	}
 	for _, x := range s.rising {
-		if a := &s.arms[x.guard]; !a.spent && !s.dead[x.guard] && !s.fires(x.guard, a, s.rhoP[x.guard],
+		if a := &s.arms[x.guard]; x.back || !a.spent && !s.dead[x.guard] && !s.fires(x.guard, a, s.rhoP[x.guard],
 			s.truthP[x.guard]) {
 			first(x)
 		}
 	}
 	for _, x := range s.lapsing {
-		if s.truthP[x.guard] {
+		if x.back || s.truthP[x.guard] {
 			first(x)
 		}
 	}
