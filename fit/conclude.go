@@ -291,13 +291,7 @@ func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 			Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 		})
 	}
-	sizes, n := p.sizes(m.x), len(m.x)
-	for i, reach := range (judge{p}).reaches(m.x) {
-		const nothing = 1e-9 // a part of what it could be is no size to move an estimate by
-		if sizes[i] < float64(nothing*reach) {
-			sizes[i] = reach
-		}
-	}
+	sizes, n := judge{p}.extents(m.x), len(m.x)
 	noise := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value))
 	var rest []int // what is told, moved alone
 	folded := c.problem.Folded()
@@ -659,7 +653,29 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum, c *cert
 			out.Warnings = append(out.Warnings, d)
 		}
 	}
+	p.folded(out, c)
 	return nil
+}
+
+// folded warns where the minimum lies at a kink of the objective that the run of its point does not meet: as near as the
+// search came to it, but on one side.
+func (p *problem) folded(out *Result, c *certificate) {
+	const seen = 1e-3 // of a negative log likelihood: that is where a twentieth of a standard error leads
+	told := func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink || d.Code == odes.CodeTie }
+	if !p.squares || !c.Certified || c.found.Pieces == 0 || slices.ContainsFunc(out.Warnings, told) ||
+		!(c.problem.Unfolded() > seen) {
+		return
+	}
+	var names []string
+	for i, is := range c.problem.Folded() {
+		if is {
+			names = append(names, p.coords[i].name)
+		}
+	}
+	out.Warnings = append(out.Warnings, diag.Diagnostic{
+		Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s has a kink at the minimum, in %s: standard errors "+
+			"are those of one side of it", p.settings.Objective, join(names)),
+	})
 }
 
 // violated says which constraints do not hold, and by how much.
