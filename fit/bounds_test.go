@@ -120,7 +120,7 @@ fit { starts = 1 }
 			t.Errorf("not said: %s\n%s", want, said)
 		}
 	}
-	if N0 := estimate(t, r, "N0"); r.Identifiable || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
+	if N0 := estimate(t, r, "N0"); r.Identifiable || len(r.Unidentified) != 1 || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
 		t.Errorf("identifiable: %v, %+v", r.Identifiable, N0)
 	}
 	if K := estimate(t, r, "K"); !(K.StdErr < 1) {
@@ -173,6 +173,14 @@ fit { minimize = L  starts = `+c.starts+` }
 		said := messages(r)
 		if r.Status != "ok" || r.Identifiable {
 			t.Errorf("%s: %s, identifiable: %v", c.name, r.Status, r.Identifiable)
+		}
+		var names []string
+		for _, u := range r.Unidentified {
+			names = append(names, u.Names...)
+		}
+		slices.Sort(names)
+		if got := strings.Join(slices.Compact(names), " "); got != c.lost {
+			t.Errorf("%s: not told are %s, not %s", c.name, got, c.lost)
 		}
 		for _, name := range strings.Fields(c.lost) {
 			if e := estimate(t, r, name); e.StdErr < 1e3 {

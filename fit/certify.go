@@ -676,8 +676,8 @@ func (p judge) locate(
 	}
 }
 
-// bounded says what holds the estimates that are at bounds.
-func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ...any)) {
+// bounded says what holds the estimates that are at bounds, and returns those that the data do not tell.
+func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ...any)) (untold []string) {
 	for i, at := range m.at {
 		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
 			continue
@@ -687,8 +687,8 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		if at > 0 {
 			side, bound = "upper", c.hi
 		}
-		if untold := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
-			if !slices.ContainsFunc(out.Unidentified, untold) {
+		if said := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
+			if !slices.ContainsFunc(out.Unidentified, said) {
 				note(diag.Note, "%s is at its %s bound, %s, which holds nothing back: the minimum lies there", c.name,
 					side, diag.Number(bound))
 			}
@@ -697,7 +697,7 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		if rise, is := flat(out, c); is {
 			note(diag.Warning, "%s is at its %s bound, %s, and might as well be anywhere within its bounds: over all "+
 				"of them the objective rises by no more than %s", c.name, side, diag.Number(bound), diag.Number(rise))
-			out.Identifiable = false
+			untold = append(untold, c.name)
 			continue
 		}
 		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
@@ -707,6 +707,7 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
 			"bound is true", c.name, side, diag.Number(bound), want)
 	}
+	return untold
 }
 
 // flat reports whether the profile of an estimate goes from bound to bound without rising by more than errors of the

@@ -742,7 +742,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 			p.settings.Objective, diag.Count(len(names), "experiment"), strings.Join(names, ", "))
 	}
 	ofStarts(p, out, note)
-	judge{p}.bounded(m, out, note)
+	anywhere := judge{p}.bounded(m, out, note)
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
 			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+
@@ -768,6 +768,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	}
 	for _, u := range told {
 		note(diag.Warning, "%s", u.String())
+	}
+	for _, name := range anywhere {
+		out.untold(name)
 	}
 	flats(out, note)
 	twins{p}.name(out, note)
@@ -837,7 +840,7 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 				out.withoutError(i)
 			}
 			note(diag.Warning, "%s is not identifiable from this data: %s", x.Text(), why)
-			out.Identifiable = false
+			out.untold(x.Text())
 		case below:
 			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
 				diag.Number(x.Upper))
@@ -846,6 +849,12 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 				diag.Number(x.Lower))
 		}
 	}
+}
+
+// untold notes that the data do not tell one estimate, whatever the others are.
+func (r *Result) untold(name string) {
+	r.Identifiable = false
+	r.Unidentified = append(r.Unidentified, Combination{Names: []string{name}, Weights: []float64{1}, Directions: 1})
 }
 
 // boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the
