@@ -120,7 +120,8 @@ fit { starts = 1 }
 			t.Errorf("not said: %s\n%s", want, said)
 		}
 	}
-	if N0 := estimate(t, r, "N0"); r.Identifiable || len(r.Unidentified) != 1 || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
+	N0 := estimate(t, r, "N0")
+	if r.Identifiable || len(r.Unidentified) != 1 || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
 		t.Errorf("identifiable: %v, %+v", r.Identifiable, N0)
 	}
 	if K := estimate(t, r, "K"); !(K.StdErr < 1) {
@@ -128,15 +129,16 @@ fit { starts = 1 }
 	}
 }
 
-// TestUntoldAtBounds: an estimate at a bound that holds nothing back trades with others, however small it is beside them
-// and whatever constraints are active. One that is zero but for rounding trades with none that it is not tied to.
+// TestUntoldAtBounds: an estimate at a bound that holds nothing back trades with others, however small it is, and
+// whatever constraints are active. One that is zero but for rounding trades with none that it is not tied to.
 func TestUntoldAtBounds(t *testing.T) {
 	for _, c := range []struct {
 		name, params, sum, more string
 		lost, kept, starts      string
 	}{
 		{
-			"a small bound beside a constraint", "param a = 1e-5 in [1e-5, 20], d = 3 in [-9, 9], k = 0.1 in [-9, 9]",
+			"a small bound beside a constraint",
+			"param a = 1e-5 in [1e-5, 20], d = 3 in [-9, 9], k = 0.1 in [-9, 9]",
 			"a + d + k*t", "constraint q: a + k <= 9", "a d", "k", "1",
 		},
 		{

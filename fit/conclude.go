@@ -653,13 +653,13 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum, c *cert
 			out.Warnings = append(out.Warnings, d)
 		}
 	}
-	p.folded(out, c)
+	judge{p}.atFold(c, out)
 	return nil
 }
 
-// folded warns where the minimum lies at a kink of the objective that the run of its point does not meet: as near as the
-// search came to it, but on one side.
-func (p *problem) folded(out *Result, c *certificate) {
+// atFold warns where the minimum lies at a kink of the objective that the run of its point does not meet: the search
+// came as near to it as the objective tells, on one side.
+func (p judge) atFold(c *certificate, out *Result) {
 	const seen = 1e-3 // of a negative log likelihood: that is where a twentieth of a standard error leads
 	told := func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink || d.Code == odes.CodeTie }
 	if !p.squares || !c.Certified || c.found.Pieces == 0 || slices.ContainsFunc(out.Warnings, told) ||
@@ -673,8 +673,8 @@ func (p *problem) folded(out *Result, c *certificate) {
 		}
 	}
 	out.Warnings = append(out.Warnings, diag.Diagnostic{
-		Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s has a kink at the minimum, in %s: standard errors "+
-			"are those of one side of it", p.settings.Objective, join(names)),
+		Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s has a kink at the minimum, in %s: standard "+
+			"errors are those of one side of it", p.settings.Objective, join(names)),
 	})
 }
 

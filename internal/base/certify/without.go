@@ -18,8 +18,8 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	return gain / p.Size
 }
 
-// Unfolded returns the gain, relative to Size, that there would be if the piece of the objective that holds at the point
-// went on beyond the places where others meet it.
+// Unfolded returns the gain, relative to Size, that there would be if the piece of the objective that holds at the
+// point went on beyond the places where others meet it.
 func (p *Problem) Unfolded() float64 {
 	q := *p
 	q.curves, q.only = q.Hessian, 0
