@@ -120,11 +120,80 @@ fit { starts = 1 }
 			t.Errorf("not said: %s\n%s", want, said)
 		}
 	}
-	if N0 := estimate(t, r, "N0"); r.Identifiable || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
+	N0 := estimate(t, r, "N0")
+	if r.Identifiable || len(r.Unidentified) != 1 || !math.IsInf(N0.StdErr, 1) || !math.IsNaN(r.Correlation[0][2]) {
 		t.Errorf("identifiable: %v, %+v", r.Identifiable, N0)
 	}
 	if K := estimate(t, r, "K"); !(K.StdErr < 1) {
 		t.Errorf("%+v", K)
+	}
+}
+
+// TestUntoldAtBounds: an estimate at a bound that holds nothing back trades with others, however small it is, and
+// whatever constraints are active. One that is zero but for rounding trades with none that it is not tied to.
+func TestUntoldAtBounds(t *testing.T) {
+	for _, c := range []struct {
+		name, params, sum, more string
+		lost, kept, starts      string
+	}{
+		{
+			"a small bound beside a constraint",
+			"param a = 1e-5 in [1e-5, 20], d = 3 in [-9, 9], k = 0.1 in [-9, 9]",
+			"a + d + k*t", "constraint q: a + k <= 9", "a d", "k", "1",
+		},
+		{
+			"two bounds beside an equation",
+			"param a = -1 in [-10, -1], b = -2 in [-10, -2], c = 1 in [-9, 9], d = 2 in [-9, 9], k = 1 in [-9, 9]",
+			"a + c + (b + d)*t + k*t^2", "constraint q: a - b + c - d == 1", "a b c d", "k", "1",
+		},
+		{
+			"zero by a prior",
+			"param a = -0.772 in [-10, 10], d = -1.527 in [-10, 10] ~ normal(0, 1.42)\n" +
+				"param k = 1.812 in [-10, 10], b = 2.268 in [-10, 10]",
+			"a*sin(t) + b*sin(t) + 0.5*d*t + 0.5*k*t", "", "a b", "d k", "4",
+		},
+		{"nothing at all", "param a = 2 in [-10, 2], k = 1 in [-9, 9]", "0*a + k*t", "", "a", "k", "1"},
+	} {
+		objective := "nll()"
+		if strings.Contains(c.params, "~") {
+			objective += " - log_prior()"
+		}
+		r := run(t, parse(t, `
+time t from 0 to 5
+`+c.params+`
+state z = 0
+z' = 0
+data D {
+  time = [0.01, 0.11, 0.34, 0.48, 0.62, 0.74, 0.91, 0.95, 1.21, 1.29, 1.6]
+  v = [0.3523, -0.3325, 0.2841, -0.1393, -0.047, -0.1097, 0.0829, 0.4989, -0.299, 0.255, 0.0331]
+}
+observe o = z + `+c.sum+` ~ normal(0.3) from D.v
+`+c.more+`
+objective L = `+objective+`
+fit { minimize = L  starts = `+c.starts+` }
+`), fit.Options{})
+		said := messages(r)
+		if r.Status != "ok" || r.Identifiable {
+			t.Errorf("%s: %s, identifiable: %v", c.name, r.Status, r.Identifiable)
+		}
+		var names []string
+		for _, u := range r.Unidentified {
+			names = append(names, u.Names...)
+		}
+		slices.Sort(names)
+		if got := strings.Join(slices.Compact(names), " "); got != c.lost {
+			t.Errorf("%s: not told are %s, not %s", c.name, got, c.lost)
+		}
+		for _, name := range strings.Fields(c.lost) {
+			if e := estimate(t, r, name); e.StdErr < 1e3 {
+				t.Errorf("%s: %s = %v ± %v\n%s", c.name, name, e.Value, e.StdErr, said)
+			}
+		}
+		for _, name := range strings.Fields(c.kept) {
+			if e := estimate(t, r, name); !(e.StdErr < 1e3) {
+				t.Errorf("%s: %s = %v ± %v\n%s", c.name, name, e.Value, e.StdErr, said)
+			}
+		}
 	}
 }
 

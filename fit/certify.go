@@ -347,6 +347,19 @@ func (p judge) reaches(x []float64) []float64 {
 	return out
 }
 
+// extents returns the sizes of estimates of which changes are told as parts: of one that is zero but for rounding, that
+// is how far it may move.
+func (p judge) extents(x []float64) []float64 {
+	const nothing = 1e-9 // a part of what it could be is no size to move an estimate by
+	sizes := p.sizes(x)
+	for i, reach := range p.reaches(x) {
+		if sizes[i] < float64(nothing*reach) {
+			sizes[i] = reach
+		}
+	}
+	return sizes
+}
+
 // uncertain returns the error of the objective, with what errors of derivatives may hide.
 func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64) float64 {
 	sum, n := s.Values[0].Error, len(x)
@@ -529,9 +542,12 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		return fmt.Sprintf("constraints are violated a little, and that alone makes the objective better by %s of %s",
 			diag.Number(c.owed), p.unit())
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
-		return fmt.Sprintf("the error of the objective is too large to show a minimum: with the gain that it may "+
-			"hide, it is %s of %s; take smaller tolerances: solver { %satol = %s }", diag.Number(c.Noise), p.unit(),
-			smaller(out.Run.RTol, 1e-2), diag.Number(out.Run.ATol/100))
+		size := "and how much gain it may hide is not known"
+		if !math.IsNaN(c.Noise) {
+			size = fmt.Sprintf("with the gain that it may hide, it is %s of %s", diag.Number(c.Noise), p.unit())
+		}
+		return fmt.Sprintf("the error of the objective is too large to show a minimum: %s; take smaller tolerances: "+
+			"solver { %satol = %s }", size, smaller(out.Run.RTol, 1e-2), diag.Number(out.Run.ATol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
 		return fmt.Sprintf("by second derivatives, the objective is better nearby, by %s of %s", diag.Number(
 			c.Stationarity), p.unit())
@@ -660,8 +676,8 @@ func (p judge) locate(
 	}
 }
 
-// bounded says what holds the estimates that are at bounds.
-func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ...any)) {
+// bounded says what holds the estimates that are at bounds, and returns those that the data do not tell.
+func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ...any)) (untold []string) {
 	for i, at := range m.at {
 		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
 			continue
@@ -671,8 +687,8 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		if at > 0 {
 			side, bound = "upper", c.hi
 		}
-		if untold := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
-			if !slices.ContainsFunc(out.Unidentified, untold) {
+		if said := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
+			if !slices.ContainsFunc(out.Unidentified, said) {
 				note(diag.Note, "%s is at its %s bound, %s, which holds nothing back: the minimum lies there", c.name,
 					side, diag.Number(bound))
 			}
@@ -681,6 +697,7 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		if rise, is := flat(out, c); is {
 			note(diag.Warning, "%s is at its %s bound, %s, and might as well be anywhere within its bounds: over all "+
 				"of them the objective rises by no more than %s", c.name, side, diag.Number(bound), diag.Number(rise))
+			untold = append(untold, c.name)
 			continue
 		}
 		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
@@ -690,6 +707,7 @@ func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ..
 		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
 			"bound is true", c.name, side, diag.Number(bound), want)
 	}
+	return untold
 }
 
 // flat reports whether the profile of an estimate goes from bound to bound without rising by more than errors of the

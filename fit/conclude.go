@@ -291,13 +291,7 @@ func (p *problem) vague(m *minimum, c *certificate, out *Result) {
 			Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 		})
 	}
-	sizes, n := p.sizes(m.x), len(m.x)
-	for i, reach := range (judge{p}).reaches(m.x) {
-		const nothing = 1e-9 // a part of what it could be is no size to move an estimate by
-		if sizes[i] < float64(nothing*reach) {
-			sizes[i] = reach
-		}
-	}
+	sizes, n := judge{p}.extents(m.x), len(m.x)
 	noise := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value))
 	var rest []int // what is told, moved alone
 	folded := c.problem.Folded()
@@ -659,7 +653,29 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum, c *cert
 			out.Warnings = append(out.Warnings, d)
 		}
 	}
+	judge{p}.atFold(c, out)
 	return nil
+}
+
+// atFold warns where the minimum lies at a kink of the objective that the run of its point does not meet: the search
+// came as near to it as the objective tells, on one side.
+func (p judge) atFold(c *certificate, out *Result) {
+	const seen = 1e-3 // of a negative log likelihood: that is where a twentieth of a standard error leads
+	told := func(d diag.Diagnostic) bool { return d.Code == odes.CodeKink || d.Code == odes.CodeTie }
+	if !p.squares || !c.Certified || c.found.Pieces == 0 || slices.ContainsFunc(out.Warnings, told) ||
+		!(c.problem.Unfolded() > seen) {
+		return
+	}
+	var names []string
+	for i, is := range c.problem.Folded() {
+		if is {
+			names = append(names, p.coords[i].name)
+		}
+	}
+	out.Warnings = append(out.Warnings, diag.Diagnostic{
+		Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s has a kink at the minimum, in %s: standard "+
+			"errors are those of one side of it", p.settings.Objective, join(names)),
+	})
 }
 
 // violated says which constraints do not hold, and by how much.
@@ -726,7 +742,7 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 			p.settings.Objective, diag.Count(len(names), "experiment"), strings.Join(names, ", "))
 	}
 	ofStarts(p, out, note)
-	judge{p}.bounded(m, out, note)
+	anywhere := judge{p}.bounded(m, out, note)
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
 			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+
@@ -752,6 +768,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	}
 	for _, u := range told {
 		note(diag.Warning, "%s", u.String())
+	}
+	for _, name := range anywhere {
+		out.untold(name)
 	}
 	flats(out, note)
 	twins{p}.name(out, note)
@@ -821,7 +840,7 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 				out.withoutError(i)
 			}
 			note(diag.Warning, "%s is not identifiable from this data: %s", x.Text(), why)
-			out.Identifiable = false
+			out.untold(x.Text())
 		case below:
 			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
 				diag.Number(x.Upper))
@@ -830,6 +849,12 @@ func flats(out *Result, note func(diag.Level, string, ...any)) {
 				diag.Number(x.Lower))
 		}
 	}
+}
+
+// untold notes that the data do not tell one estimate, whatever the others are.
+func (r *Result) untold(name string) {
+	r.Identifiable = false
+	r.Unidentified = append(r.Unidentified, Combination{Names: []string{name}, Weights: []float64{1}, Directions: 1})
 }
 
 // boundless reports whether an estimate has a standard error beside which its bounds are nothing: from one to the

@@ -98,9 +98,9 @@ func correlated(x float64) float64 {
 }
 
 // dependent names a covariance that has come to where its correlation, with all effects before held, is 1 or -1 but for
-// a millionth; "" for none. No point of a search has that: such a search does not end.
+// a five-thousandth; "" for none. A search that has come so far does not end at a minimum: it is on the way to 1 or -1.
 func (p matrices) dependent(x []float64) string {
-	const steep = 700 // a correlation of 1 - 1e-6
+	const steep = 50 // a correlation of 1 - 2e-4
 	for k, c := range p.coords {
 		if c.block != nil && !c.variance() && math.Abs(x[k]) >= steep {
 			return c.name

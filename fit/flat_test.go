@@ -41,6 +41,33 @@ fit { minimize = L  over = [k, A] }
 	}
 }
 
+// TestBesideKink has a minimum at a kink that no search meets exactly: the time of an event comes as near to a datum as
+// the objective tells, and derivatives are those of one side without a mark.
+func TestBesideKink(t *testing.T) {
+	const text = `
+time t from 0 to 5
+param a = 3.4119 in [0.01, 20], b = 0.5329 in [0.01, 20], lag = 2.3367 in [0.05, 2.339]
+state x = a
+discrete on = 0
+x' = b*on
+event go at lag { on = 1 }
+data D {
+  time = [0.292, 0.788, 0.818, 0.867, 1.14, 1.388, 1.689, 1.742, 2.146, 2.918, 2.971, 3.825, 3.897, 4.187, 4.485, 4.639]
+  v = [2.7595, 2.24309, 2.33819, 3.38702, 3.19339, 1.97623, 2.56891, 1.8819, 1.759, 2.71925, 3.59409, 3.28795, 4.38971,
+    2.8328, 3.85884, 4.679]
+}
+observe y = x ~ normal(0.5) from D.v
+objective L = nll()
+fit { over = OVER  intervals = wald }
+`
+	for over, want := range map[string]bool{"[a, b, lag]": true, "[a, b]": false} {
+		r := run(t, parse(t, strings.Replace(text, "OVER", over, 1)), fit.Options{})
+		if said := messages(r); r.Status != "ok" || strings.Contains(said, "L has a kink at the minimum, in") != want {
+			t.Errorf("%s: %s, %v: %s", over, r.Status, r.Estimates, said)
+		}
+	}
+}
+
 // TestFlatDirections has minima along which several estimates may move together, and minima that tell each: the fit
 // names those that belong to one direction, and no others.
 func TestFlatDirections(t *testing.T) {

@@ -196,13 +196,9 @@ func (p *problem) vanished(m *minimum, rows [][]float64) {
 }
 
 // release finds bounds at which a search stopped by chance, as it may where nothing else tells an estimate: without
-// them, the objective could be less by no more than its error. Where nothing that is compared with data changes either,
-// as at a variance of zero, slopes tell nothing of the estimate, and it stays at its bound.
+// them, but with all constraints, the objective could be less by no more than its error. Where nothing that is compared
+// with data changes either, as at a variance of zero, slopes tell nothing of the estimate, and it stays at its bound.
 func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, c *certificate) error {
-	m.idle = nil
-	if len(m.active) > 0 {
-		return nil // constraints are part of what holds an estimate
-	}
 	m.idle, m.gains = make([]bool, len(m.x)), make([]float64, len(m.x))
 	var list []int
 	sizes := p.sizes(m.x)
@@ -225,7 +221,7 @@ func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, c *cert
 	for a, c := range columns(rows, len(list)) {
 		m.idle[list[a]] = float64(norm(c)*sizes[list[a]]) > nothing
 	}
-	return nil
+	return p.activate(ctx, e, m) // what these bounds do not hold, constraints may
 }
 
 // inform finds the covariance of the estimates, and what the data do not tell.
@@ -350,7 +346,7 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 	lost = make([]bool, k)
 	s := &m.fisher
 	limit := float64(p.blind(rtol) * s.largest)
-	sizes := p.sizes(m.x)
+	sizes := judge{p}.extents(m.x)
 	told := 0
 	for told < len(s.values) && s.values[told] > limit {
 		told++
@@ -367,18 +363,22 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 		return lost
 	}
 	for r := told; r < len(s.values); r++ {
+		// What moves by little beside its size may still make up for all that an estimate near zero does to the data.
+		effect := s.v[r*k : (r+1)*k] // on what was measured
 		change := make([]float64, k) // relative, of the params
-		most := 0.0
+		most, strongest := 0.0, 0.0
 		for a, i := range m.keep {
-			change[a] = s.v[r*k+a] / s.scale[a]
+			change[a] = effect[a] / s.scale[a]
 			change[a] /= sizes[i]
 			if math.Abs(change[a]) > math.Abs(most) {
 				most = change[a]
 			}
+			strongest = max(strongest, math.Abs(effect[a]))
 		}
 		c := Combination{Directions: 1}
 		for a, i := range m.keep {
-			if w := change[a] / most; math.Abs(w) > 1e-3 {
+			const little = 1e-3
+			if w := change[a] / most; math.Abs(w) > little || math.Abs(effect[a]) > float64(little*strongest) {
 				c.Names, c.Weights = append(c.Names, p.coords[i].name), append(c.Weights, w)
 				lost[a] = true
 			}

@@ -18,6 +18,16 @@ func (p *Problem) Without(i int, reach float64) float64 {
 	return gain / p.Size
 }
 
+// Unfolded returns the gain, relative to Size, that there would be if the piece of the objective that holds at the
+// point went on beyond the places where others meet it.
+func (p *Problem) Unfolded() float64 {
+	q := *p
+	q.curves, q.only = q.Hessian, 0
+	q.cuts = slices.DeleteFunc(slices.Clone(p.cuts), func(k cut) bool { return k.constraint < 0 })
+	gain, _, _ := q.gain()
+	return gain / p.Size
+}
+
 // Relaxed returns by how much more could be gained than found has, relative to Size, if each constraint could be
 // violated by as much. Errors of constraints that large hide it, and a point that violates constraints so owes it, to
 // first order.

@@ -164,8 +164,8 @@ type (
 func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 	f := fitForm{
 		Schema: 1, Status: r.Status, Odes: odes.Version, Model: h.Model, File: h.File, Correlation: r.Correlation,
-		untoldForm: untold(r.Unidentified), Rows: r.Rows, NLL: r.NLL, AIC: r.AIC, BIC: r.BIC, Factor: r.Factor,
-		Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions), Population: populationOf(r),
+		untoldForm: untold(r.Identifiable, r.Unidentified), Rows: r.Rows, NLL: r.NLL, AIC: r.AIC, BIC: r.BIC,
+		Factor: r.Factor, Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions), Population: populationOf(r),
 		warningsForm: warningsOf(h.Warnings, r.Warnings),
 	}
 	o := &f.Objective
@@ -223,8 +223,8 @@ func estimate(x *fit.Estimate) estimateForm {
 }
 
 // untold tells what the data do not tell.
-func untold(list []fit.Combination) untoldForm {
-	f := untoldForm{Identifiable: len(list) == 0}
+func untold(identifiable bool, list []fit.Combination) untoldForm {
+	f := untoldForm{Identifiable: identifiable}
 	for _, u := range list {
 		c := combinationForm{Names: u.Names, Weights: u.Weights}
 		if u.Directions > 1 {
@@ -640,8 +640,8 @@ func IdentifyTable(w io.Writer, h Heading, id *fit.Identification, opts TableOpt
 // IdentifyJSON writes what data can tell: schema 1.
 func IdentifyJSON(w io.Writer, h Heading, id *fit.Identification, _ TableOptions) error {
 	f := identifyForm{
-		modelForm: modelForm{1, "ok", h.Model, h.File}, untoldForm: untold(id.Unidentified), Condition: id.Condition,
-		Rows: id.Rows,
+		modelForm: modelForm{1, "ok", h.Model, h.File}, untoldForm: untold(len(id.Unidentified) == 0, id.Unidentified),
+		Condition: id.Condition, Rows: id.Rows,
 	}
 	for i := range id.Estimates {
 		f.Estimates = append(f.Estimates, estimate(&id.Estimates[i]))

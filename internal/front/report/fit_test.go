@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -21,6 +22,20 @@ func TestFitTableMarks(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "?"); n != want {
 			t.Errorf("%q: %d marks and explanations, want %d:\n%s", open, n, want, &out)
+		}
+	}
+}
+
+// TestFitUntold: what is not identifiable for other reasons than a combination is not told to be.
+func TestFitUntold(t *testing.T) {
+	for _, is := range []bool{false, true} {
+		var out strings.Builder
+		r := &fit.Result{Identifiable: is}
+		if err := report.FormatNamed("json").Fit(&out, report.Heading{}, r, report.TableOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf(`"identifiable": %v, "unidentified": []`, is); !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
 		}
 	}
 }
