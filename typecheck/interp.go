@@ -83,11 +83,13 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	c.sameUnit("interp", e.Span, t, q)
 	return c.quietly(func() model.Expr {
 		b := &terms.Table{C: writer{c}, At: e.Span, Knots: t, Values: y, N: ts[0]}
-		v := b.Value(q, kind)
 		u := y.Type()
 		u.Kind, u.Shape = types.Real, nil
-		v = retype(v, u)
+		v := retype(b.Value(q, kind), u)
 		if whole != nil {
+			c.course.InTime(v, y, q, func(q model.Expr) model.Expr {
+				return c.quietly(func() model.Expr { return retype(b.Value(q, kind), u) })
+			})
 			c.course.Leap(v, from.table.Table, rowsRead(c, from), whole, every, q, kind)
 		}
 		return v
