@@ -123,6 +123,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		s.TakeBeside(d)
 		s.TellSides(r.model.Explain, decided, d != nil && d.Clears)
 		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
+		o.Faint = r.faint || b.faint
 	}
 	if !r.settings.Trust {
 		s.Grade(g, false)
