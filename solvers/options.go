@@ -109,8 +109,8 @@ type Stats struct {
 	// which one.
 	Drift  float64
 	Drifts int
-	// Faint counts steps that error control made nearly as short as the rounding of time: those after them may lie beyond
-	// a place where there is no solution.
+	// Faint counts steps that error control made nearly as short as the rounding of time: what follows may lie beyond a
+	// place where there is no solution.
 	Faint int
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning

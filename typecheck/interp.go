@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -30,7 +31,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 			continue
 		}
 		n, ok := strip(a.Value).(*ast.Name)
-		if a.Key.Name != "kind" || !ok || !contains(interpKinds, n.Name) {
+		if a.Key.Name != "kind" || !ok || !slices.Contains(interpKinds, n.Name) {
 			word := ""
 			if ok && a.Key.Name == "kind" {
 				word = diag.DidYouMean(n.Name, interpKinds)
@@ -94,15 +95,6 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		}
 		return v
 	})
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // knots checks the knots of a table, of interp or of a control.

@@ -557,8 +557,8 @@ func (s *Solver) read(tr *solvers.Step) error {
 	return nil
 }
 
-// A step of error control that is not one of the first behind an event is faint if it is so many units in the last place
-// of its time long.
+// A step of error control that is not one of the first behind an event is faint if it is so many units in the last
+// place of its time long.
 const behindEvents, faint = 4, 64
 
 // accept hands the trial step to the sink and moves on to its end.

@@ -27,8 +27,8 @@ type timed struct {
 	at func(q model.Expr) model.Expr
 }
 
-// InTime notes that v is the value of interp, at returns that at q, of rows of a table. It changes in the run unless all
-// values are the same.
+// InTime notes that v is the value of interp at q, of rows of a table, if that is the time and values are not all the
+// same. at returns it at any time.
 func (p *Pass) InTime(v, values, q model.Expr, at func(q model.Expr) model.Expr) {
 	now, is := q.(*model.Ref)
 	if !is || now.Sym.Kind != model.TimeSymbol {

@@ -23,8 +23,8 @@ import (
 // has a hidden copy of the states, which stands still from the start of the run on and is read at the record; and the
 // states themselves stand still while the copies are sought. Copies with different II repeat after a multiple of these.
 //
-// Courses in time of rows of tables, as of covariates, are held at what they are at the record while its steady state is
-// sought.
+// Courses in time of rows of tables, as of covariates, are held at what they are at the record while its steady state
+// is sought.
 //
 // What began before the record and is not over then, infusions that run and doses that wait for their lag, are doses of
 // the run itself.

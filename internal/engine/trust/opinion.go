@@ -63,7 +63,7 @@ func (s *Result) GradeBy(g *Grader, o *Opinion) {
 		}
 	}
 	if o.Faint {
-		s.loseLoose()
+		loseLoose(s)
 	}
 	for i := range s.Events {
 		if e := &s.Events[i]; e.T >= o.lostFrom() {
@@ -78,7 +78,7 @@ func (s *Result) GradeBy(g *Grader, o *Opinion) {
 }
 
 // loseLoose has values and derivatives lost that are loose.
-func (s *Result) loseLoose() {
+func loseLoose(s *Result) {
 	for i := range s.Values {
 		if s.Values[i].Trust == result.Loose {
 			s.Values[i].Trust = result.Lost
