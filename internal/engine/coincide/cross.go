@@ -303,6 +303,7 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 			c.jumps[direction][k-states] += by
 		}
 	}
+	c.lack(s.Outside, direction)
 	happened, was := eventsOf(s.Story), eventsOf(base.Story)
 	if len(happened) > 1 || !slices.Equal(happened, was) {
 		c.shaken[direction] = true
@@ -312,6 +313,29 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 	}
 	if c.spares(happened, was) {
 		c.unknown[direction] = true
+	}
+}
+
+// lack notes which functionals have no value along a direction: what is read outside of the run, and integrals with a
+// bound there.
+func (c *Crossing) lack(outside []int, direction int) {
+	for _, i := range outside {
+		in := &c.compiled.InstantList[i]
+		read := c.problem.Model.ReadAt(in)
+		for k := range c.compiled.Functionals {
+			f := &c.compiled.Functionals[k]
+			whole := slices.Contains(read, k)
+			for j := range f.Shape.Size() {
+				bound := in.Bound != tapec.NoBound && j < len(f.Window) && slices.Contains(in.Modes, f.Window[j])
+				if !whole && !bound {
+					continue
+				}
+				if c.jumps[direction] == nil {
+					c.jumps[direction] = make([]float64, c.problem.Model.Layout.NF)
+				}
+				c.jumps[direction][f.Offset+j] = math.NaN()
+			}
+		}
 	}
 }
 

@@ -98,8 +98,9 @@ func (s *Result) motion(d *Decision, i, k int) (x, err, size float64) {
 func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
 	at := i*d.N + k
 	x, own, by := s.motion(d, i, k) // the number in the result is graded by its own error
-	l, r := d.Left[at], d.Right[at]
-	err := max(math.Abs(l-d.TwinLeft[at]), math.Abs(r-d.TwinRight[at])) / share
+	l, r := d.there(at, d.Left, d.Right)
+	twinL, twinR := d.there(at, d.TwinLeft, d.TwinRight)
+	err := max(math.Abs(l-twinL), math.Abs(r-twinR)) / share
 	size := max(math.Abs(l), math.Abs(r))
 	noise := float64(1e-10*most) / by
 	differ := math.Abs(l-r) > float64(little*size)+4*err+noise
@@ -116,13 +117,19 @@ func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
 		return true
 	case err > float64(1e-4*size)+100*noise:
 		return false
-	case !differ:
+	case !differ && !d.half(at):
 		return off <= float64(1e-5*size)+100*err+1000*noise+2*own
 	}
+	same := !differ && off <= float64(1e-5*size)+100*err+1000*noise // it is that of the only side there is
 	if k < s.Columns {
-		s.Errors[i*s.Columns+k] = err
+		if s.Errors[i*s.Columns+k] = err; same {
+			s.Errors[i*s.Columns+k] = max(err, off)
+		}
 	}
-	side := result.BothSides{Value: i, Column: column, Left: l, Right: r}
+	if same {
+		return true
+	}
+	side := result.BothSides{Value: i, Column: column, Left: d.only(at, 0, l), Right: d.only(at, 1, r)}
 	side.Coincidences = s.from(d, k)
 	s.OneSided.Sides = append(s.OneSided.Sides, side)
 	return true
@@ -139,14 +146,42 @@ func (s *Result) leapsBy(d *Decision, k int, leap result.Leap) {
 
 // leaps reports whether a value leaps, and whether that is known: whether the independent run says the same.
 func (d *Decision) leaps(at int, value float64) (leaps, known bool) {
-	l, r := d.LeftValues[at], d.RightValues[at]
+	l, r := d.there(at, d.LeftValues, d.RightValues)
+	twinL, twinR := d.there(at, d.TwinLeftValues, d.TwinRightValues)
 	size := math.Max(math.Abs(l), math.Abs(r))
 	if math.Abs(l-value) <= float64(1e-12*size) && math.Abs(r-value) <= float64(1e-12*size) {
-		return false, math.Abs(d.TwinLeftValues[at]-d.TwinRightValues[at]) <= float64(1e-12*size)
+		return false, math.Abs(twinL-twinR) <= float64(1e-12*size)
 	}
 	most := math.Max(math.Abs(l-r), math.Max(math.Abs(l-value), math.Abs(r-value)))
-	off := math.Max(math.Abs(l-d.TwinLeftValues[at]), math.Abs(r-d.TwinRightValues[at]))
+	off := math.Max(math.Abs(l-twinL), math.Abs(r-twinR))
 	return true, off <= float64(0.01*most)
+}
+
+// half reports whether a value is there on one side only, as that of an observation which leaves the run.
+func (d *Decision) half(at int) bool {
+	l, r := d.LeftValues[at], d.RightValues[at]
+	return (l != l) != (r != r)
+}
+
+// there returns numbers of both sides; where a value is there on one side only, that of this one twice.
+func (d *Decision) there(at int, left, right []float64) (l, r float64) {
+	l, r = left[at], right[at]
+	switch {
+	case !d.half(at):
+	case d.LeftValues[at] != d.LeftValues[at]:
+		l = r
+	default:
+		r = l
+	}
+	return l, r
+}
+
+// only returns x for a side, 0 for the left, or NaN where the value is not there.
+func (d *Decision) only(at, side int, x float64) float64 {
+	if v := [2]float64{d.LeftValues[at], d.RightValues[at]}[side]; v != v {
+		return v
+	}
+	return x
 }
 
 // decideTimes takes from d which derivatives of times of events are others on the other side.
@@ -193,7 +228,7 @@ func (s *Result) decideTimes(d *Decision, share float64) {
 			case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
 			default:
 				if known[k] = true; e.Errors != nil {
-					e.Errors[k] = err
+					e.Errors[k] = max(err, off)
 				}
 				if differ {
 					side := result.TimeSides{Column: k, Left: l, Right: r}
@@ -354,14 +389,26 @@ func sidesInWords(s *result.Sensitivities, b *result.BothSides) string {
 	if b.Column == result.Along {
 		what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
 	}
+	switch {
+	case b.Left != b.Left:
+		return what + " is " + diag.Number(b.Right) + " from the right, and there is no value on the left"
+	case b.Right != b.Right:
+		return what + " is " + diag.Number(b.Left) + " from the left, and there is no value on the right"
+	}
 	return what + " is " + diag.Number(b.Left) + " from the left, " + diag.Number(b.Right) + " from the right"
 }
 
 // leapInWords says what a value is on both sides of what it leaps by.
 func leapInWords(s *result.Sensitivities, x *result.Leap) string {
 	v := &s.Values[x.Value]
-	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
-		diag.Number(x.Right) + " on its right"
+	number := func(x float64) string {
+		if x != x {
+			return "nothing"
+		}
+		return diag.Number(x)
+	}
+	text := v.Name + " is " + number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
+		number(x.Right) + " on its right"
 	if x.Left != v.Value && x.Right != v.Value {
 		text += ", " + diag.Number(v.Value) + " at it"
 	}
