@@ -396,7 +396,7 @@ func (w *sidedWalk) readInside(k int) error {
 	return w.inside(&r)
 }
 
-// through moves all lanes through a meeting; at the start of a run of which nothing is crossed there, nil, it shows them.
+// through moves all lanes through a meeting. Where nothing is crossed at the start of a run, nil, it shows them there.
 func (w *sidedWalk) through(at *meeting, first, lanes int) {
 	for j := range lanes {
 		w.take(w.p, w.pd, j)

@@ -77,8 +77,6 @@ type spots struct {
 	run  *record.Trajectory
 	list []sens.Spot
 	next int // of list
-	// first is the first mark at the time of the present one.
-	first solvers.Mark
 }
 
 func newSpots(find *onesided.Kinks, run *record.Trajectory, peaks []sens.Peak) *spots {
@@ -112,10 +110,6 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []onesided.Kink) {
 	if m.Inside || len(x.list) == 0 {
 		return nil
 	}
-	if m.T != x.first.T || i == 0 {
-		x.first = *m
-		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
-	}
 	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
 		found = append(found, x.find.BeforeMark(readingOf(s), m)...)
 	}
@@ -124,11 +118,11 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []onesided.Kink) {
 	}
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
 		found = append(found, x.find.BehindMark(readingOf(s), m)...)
-		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
+		if first := x.find.First(); first.Guard >= 0 && slices.Equal(first.Ym, m.Yp) && slices.Equal(first.Dm, m.Dp) {
 			found = slices.DeleteFunc(found, func(k onesided.Kink) bool { return !k.Kept && !k.Tie })
 			r := readingOf(s)
 			r.Kept = false
-			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about
+			found = append(found, x.find.BeforeMark(r, first)...) // for what brought it about
 		}
 	}
 	return found

@@ -311,7 +311,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	if m.Kind != solvers.MarkSite {
 		k.last = m.T
 	}
-	if m.Kind == solvers.MarkStart || m.T != k.first.T {
+	if m.Kind == solvers.MarkStart || m.T != k.first.T || k.first.Inside {
 		k.first = *m
 		k.first.Ym, k.first.Dm, k.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
 	}
@@ -352,6 +352,9 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	}
 	return nil
 }
+
+// First is the first mark at the time of the present one.
+func (k *Kinks) First() *solvers.Mark { return &k.first }
 
 // timeOf lists what the time of a mark depends on.
 func (k *Kinks) timeOf(m *solvers.Mark) []tapec.Name {

@@ -94,8 +94,8 @@ func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
 	})
 }
 
-// bent reports whether an element of v lies at a kink, or so near, where t is looked at. It must
-// leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
+// bent reports whether an element of v lies at a kink, or so near, where t is looked at. It must leave the kink beside
+// that: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
 // infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a root of
 // params and discretes alone is at 0, and may have no second one there: as (x²)^0.75, and xⁿ from one side if n moves.

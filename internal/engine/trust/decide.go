@@ -120,8 +120,8 @@ func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
 	return true
 }
 
-// judge reports whether sides l and r, known to err and noise, are two numbers, and whether that is sure: where they are
-// one, it is x, known to own.
+// judge reports whether sides l and r, known to err and noise, are two numbers, and whether that is sure: where they
+// are one, it is x, known to own.
 func judge(x, l, r, err, noise, own float64) (differ, sure bool) {
 	size := max(math.Abs(l), math.Abs(r))
 	differ = !(math.Abs(l-r) <= float64(little*size)+4*err+noise)
@@ -178,7 +178,8 @@ func (s *Result) decideTimes(d *Decision, share float64) {
 			l, r, tl, tr := 0-mine[2*k], mine[2*k+1], 0-theirs[2*k], theirs[2*k+1]
 			err := max(math.Abs(l-tl), math.Abs(r-tr)) / share
 			differ, sure := judge(x, l, r, err, float64(1e-10*math.Abs(s.To-s.From))/d.Sizes[k], 0)
-			alone := (l != l) != (r != r) && (l != l) == (tl != tl) && (r != r) == (tr != tr) // it comes on one side only
+			// It may come on one side only.
+			alone := (l != l) != (r != r) && (l != l) == (tl != tl) && (r != r) == (tr != tr)
 			if known[k] = !given[k] || alone || sure; !given[k] || !known[k] {
 				continue
 			}
