@@ -292,45 +292,27 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 	if len(happened) > 1 || !slices.Equal(happened, was) {
 		c.shaken[direction] = true
 	}
-	if c.renumbers(happened, was) {
-		c.leaps[direction] = true
-	}
-	if c.spares(happened, was) {
-		c.unknown[direction] = true
-	}
-}
-
-// spares reports whether an event that happens once has done so in one of two stories alone: in the other, it is still
-// to come.
-func (c *Crossing) spares(happened, was []int) bool {
-	for e := range c.events {
-		if c.events[e].Once && slices.Contains(happened, e) != slices.Contains(was, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// renumbers reports whether an event happens more or less often than in the run, and something is read of one of its
-// times by number: that is read elsewhere then.
-func (c *Crossing) renumbers(happened, was []int) bool {
-	times := map[int]int{}
+	times := map[int]int{} // how many times more an event happens than in the run
 	for _, e := range happened {
 		times[e]++
 	}
 	for _, e := range was {
 		times[e]--
 	}
+	for e, n := range times {
+		if n != 0 && c.events[e].Once { // on one side, it is still to come
+			c.unknown[direction] = true
+		}
+		if n != 0 && c.numbered(e) { // what is read of one of its times is read elsewhere then
+			c.leaps[direction] = true
+		}
+	}
+}
+
+// numbered reports whether something is read of one of the times of an event, by number.
+func (c *Crossing) numbered(event int) bool {
 	return slices.ContainsFunc(c.compiled.Functionals, func(f tapec.Functional) bool {
-		if !f.Kind.Facts().Firings || f.Nth == 0 {
-			return false
-		}
-		for e, n := range times {
-			if n != 0 && c.of[e] == f.Event {
-				return true
-			}
-		}
-		return false
+		return f.Kind.Facts().Firings && f.Nth != 0 && f.Event == c.of[event]
 	})
 }
 
