@@ -49,22 +49,60 @@ func fit(x *Worker, s *solvers.Step) curve {
 // many is how many states are read together from which on loops along them are worth a call.
 const many = 8
 
+// value returns Σ c_k (2θ - 1)^k of a state, of n.
+func (c curve) value(n, state int, theta float64) (v float64) {
+	u := float64(2*theta) - 1
+	for k := len(c) - n + state; k >= 0; k -= n {
+		v = float64(v*u) + c[k]
+	}
+	return v
+}
+
+// slope returns that and the derivative of θ times that.
+func (c curve) slope(n, state int, theta float64) (v, rate float64) {
+	u, d := float64(2*theta)-1, 0.0
+	for k := len(c) - n + state; k >= 0; k -= n {
+		d = float64(d*u) + v
+		v = float64(v*u) + c[k]
+	}
+	return v, float64(2*theta*d) + v
+}
+
 // curveAt writes the states from number from on at theta of a step.
 func curveAt(x *Worker, step int, theta float64, from int, y []float64) {
-	s, c, n := &x.rec.steps[step], x.rec.curves[step], x.n
+	s, n := x.rec.steps[step], x.n
+	c := s.curve
 	if len(y) >= many {
 		p := &x.powers
 		p.of(len(c)/n, theta)
 		simd.Combine(y, s.Y0[from:], theta, p.value, p.rows, c[from:], n)
 		return
 	}
-	u := math.FMA(2, theta, -1)
 	for i := range y {
-		v := 0.0
-		for k := len(c) - n + from + i; k >= 0; k -= n {
-			v = math.FMA(v, u, c[k])
+		y[i] = float64(theta*c.value(n, from+i, theta)) + s.Y0[from+i]
+	}
+}
+
+// slopesOf writes the slopes by time of what delay i reads of the curve of a step, with the places of lags.
+func slopesOf(x *Worker, i, step int, theta float64, slopes []float64) {
+	c, h := x.rec.steps[step].curve, x.rec.steps[step].H
+	for _, of := range x.rec.takes[i] {
+		if of.discrete {
+			continue
 		}
-		y[i] = math.FMA(theta, v, s.Y0[from+i])
+		to := slopes[of.to-x.n:][:of.len]
+		if len(to) >= many {
+			p := &x.powers
+			p.of(len(c)/x.n, theta)
+			p.slopes(to, c[of.from:], x.n, theta)
+		} else {
+			for m := range to {
+				_, to[m] = c.slope(x.n, of.from+m, theta)
+			}
+		}
+		for m := range to {
+			to[m] /= h
+		}
 	}
 }
 
@@ -91,30 +129,21 @@ func (p *powers) of(degree int, theta float64) {
 
 // slopes writes those by θ of states that c[degree][n] begins with.
 func (p *powers) slopes(rates, c []float64, n int, theta float64) {
-	if len(rates) >= many {
-		last := 0.0
-		for k, v := range p.value {
-			p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
-			last = v
-		}
-		clear(rates)
-		simd.Combine(rates, rates, 1, p.slope, p.rows, c, n)
-		return
+	last := 0.0
+	for k, v := range p.value {
+		p.slope[k] = math.FMA(float64(2*theta*float64(k)), last, v)
+		last = v
 	}
-	u := math.FMA(2, theta, -1)
-	for m := range rates {
-		v, d := 0.0, 0.0
-		for k := (len(p.rows)-1)*n + m; k >= 0; k -= n {
-			d = math.FMA(d, u, v)
-			v = math.FMA(v, u, c[k])
-		}
-		rates[m] = math.FMA(float64(2*theta), d, v)
-	}
+	clear(rates)
+	simd.Combine(rates, rates, 1, p.slope, p.rows, c, n)
 }
+
+// curved reports whether the record has the curve of a step.
+func (r *Record) curved(step int) bool { return uint(step) < uint(len(r.steps)) && r.steps[step].curve != nil }
 
 // fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
 func fitted(x *Worker, step int, theta float64) bool {
-	return uint(step) < uint(len(x.rec.curves)) && theta != 0 && theta != 1 && x.rec.curves[step] != nil
+	return theta != 0 && theta != 1 && x.rec.curved(step)
 }
 
 // gathered are cotangents of the curve of a step, which later steps read: of its coefficients over the length of the
@@ -122,72 +151,99 @@ func fitted(x *Worker, step int, theta float64) bool {
 type gathered struct {
 	some        bool
 	c, y0, t, h []float64 // in lanes
+	room        []float64 // of all
 }
 
 // gather adds the cotangents of what delay i reads at theta of a step to those of its curve: lags are those of all. It
-// adds those of the time to x.sb.
-func gather(x *Worker, i, step int, theta float64, lags []float64) {
-	s, c := &x.rec.steps[step], x.rec.curves[step]
+// adds those of the time to x.sb. Unless they are nil, slopes are what slopesOf has written.
+func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 	n, l := x.n, x.l
-	for len(x.gathered) <= step {
-		x.gathered = append(x.gathered, gathered{})
+	g := x.gatheredAt(step)
+	if slopes == nil {
+		slopes = x.lags
+		slopesOf(x, i, step, theta, slopes)
 	}
-	g := &x.gathered[step]
-	if len(g.c) != len(c)*l { // for the first time, or after a step of another method
-		room := make([]float64, len(c)*l+n*l+2*l)
-		g.c, room = room[:len(c)*l], room[len(c)*l:]
-		g.y0, g.t, g.h = room[:n*l], room[n*l:][:l], room[n*l+l:]
-	}
-	if !g.some {
-		g.some = true
-		clear(g.c)
-		clear(g.y0)
-		clear(g.t)
-		clear(g.h)
-	}
-	p := &x.powers
-	p.of(len(c)/n, theta)
+	p, u := &x.powers, float64(2*theta)-1
 	for _, of := range x.rec.takes[i] {
 		if of.discrete {
 			continue
 		}
 		w := lags[(of.to-n)*l:][:of.len*l]
 		if to := g.c[of.from*l:]; len(w) >= many {
+			p.of(len(g.c)/(n*l), theta)
 			for k := range p.value {
 				to := to[k*n*l:][:len(w)]
 				simd.Combine(to, to, theta, p.value[k:k+1], p.rows[:1], w, len(w))
 			}
 		} else {
 			for m, v := range w {
-				at := m
-				for _, u := range p.value {
-					to[at] = math.FMA(float64(theta*u), v, to[at])
-					at += n * l
+				v = float64(theta * v)
+				for at := m; at < len(to); at += n * l {
+					to[at] += v
+					v = float64(v * u)
 				}
 			}
 		}
-		rates := x.x[:of.len]
-		p.slopes(rates, c[of.from:], n, theta)
-		for m, rate := range rates {
-			rate /= s.H
+		for m, rate := range slopes[of.to-n:][:of.len] {
 			y0 := g.y0[(of.from+m)*l:][:l]
 			for j, v := range w[m*l:][:l] {
 				move := float64(rate * v)
 				y0[j] += v
 				x.sb[j] += move
 				g.t[j] -= move
-				g.h[j] = math.FMA(-theta, move, g.h[j])
+				g.h[j] -= float64(theta * move)
 			}
 		}
 	}
 }
 
-// hand hands what was gathered for a step to what its transpose takes in.
-func hand(x *Worker, step int) {
-	if step >= len(x.gathered) || !x.gathered[step].some {
-		return
+// gatherOne is gather of one number in one lane, of a state, with cotangent w and slope rate. It returns the cotangent
+// of the time.
+func gatherOne(x *Worker, state int, at reading, w, rate float64) (move float64) {
+	g, u := x.gatheredAt(at.step), float64(2*at.theta)-1
+	v := float64(at.theta * w)
+	for k := state; k < len(g.c); k += x.n {
+		g.c[k] += v
+		v = float64(v * u)
+	}
+	move = float64(rate * w)
+	g.y0[state] += w
+	g.t[0] -= move
+	g.h[0] -= float64(at.theta * move)
+	return move
+}
+
+// gatheredAt returns what is gathered for a step, of which something is read.
+func (x *Worker) gatheredAt(step int) *gathered {
+	for len(x.gathered) <= step {
+		x.gathered = append(x.gathered, gathered{})
 	}
 	g := &x.gathered[step]
+	if g.some {
+		return g
+	}
+	g.some = true
+	n, l, c := x.n, x.l, len(x.rec.steps[step].curve)
+	if len(g.c) != c*l { // for the first time, or after a step of another method
+		g.room = make([]float64, c*l+n*l+2*l)
+		room := g.room
+		g.c, room = room[:c*l], room[c*l:]
+		g.y0, g.t, g.h = room[:n*l], room[n*l:][:l], room[n*l+l:]
+	} else {
+		clear(g.room)
+	}
+	return g
+}
+
+// sow hands what was gathered to what the transpose of s by m takes in.
+func (g *gathered) sow(m solvers.Method, s *solvers.Step) {
 	g.some = false
-	seeded(x, step, func(s *solvers.Step) { stages.SowCurve(x.method, s, g.c, g.y0, g.t, g.h) })
+	stages.SowCurve(m, s, g.c, g.y0, g.t, g.h)
+}
+
+// hand hands what was gathered for a step to what its transpose takes in.
+func hand(x *Worker, step int) {
+	if step < len(x.gathered) && x.gathered[step].some {
+		seeded(x, step, func(s *solvers.Step) { x.gathered[step].sow(x.method, s) })
+	}
 }

@@ -69,8 +69,7 @@ type Record struct {
 
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
 	start  float64
-	steps  []solvers.Step
-	curves []curve // of steps
+	steps  []*kept
 	gaps   []gap
 	jumps  bool // the state jumps at some gap
 	edits  int  // how often the times of gaps have changed
@@ -128,12 +127,11 @@ func NewRecord(m *model.Model) *Record {
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
-	r.window.spare = append(r.window.spare, r.steps...)
 	first := gap{t: t, after: -1, from: -1, set: -1, truly: 1} // what has no past does not jump
 	if slices.ContainsFunc(r.reads, func(c read) bool { return c.past }) {
 		first.truly = 0
 	}
-	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
+	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], first)
 	r.edits++
 	r.jumps = false
 	r.stops.opens(len(r.delays))
@@ -249,8 +247,40 @@ func (r *Record) longest() (least float64, delay int) {
 // made keeps a step.
 func (r *Record) made(s *solvers.Step, c curve) {
 	r.forget(s.T)
-	own, c := r.window.kept(s, c)
-	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
+	n := len(r.steps)
+	if n < cap(r.steps) {
+		r.steps = r.steps[:n+1] // behind it are those of earlier runs, for their memory
+	} else {
+		r.steps = append(r.steps, nil)
+	}
+	if r.steps[n] == nil {
+		r.steps[n] = &kept{}
+	}
+	r.steps[n].copy(s, c)
+}
+
+// kept is a step of the record.
+type kept struct {
+	solvers.Step
+	curve curve
+}
+
+// copy makes k a copy of a step and its curve.
+func (k *kept) copy(s *solvers.Step, c curve) {
+	rows, n := len(s.K), len(s.Y0)
+	if len(k.K) != rows || len(k.Y0) != n || len(k.curve) != len(c) || k.K == nil {
+		room := make([]float64, rows+2*n+len(c))
+		k.K, room = room[:rows:rows], room[rows:]
+		k.Y0, k.Y1, k.curve = room[:n:n], room[n:2*n:2*n], nil
+		if len(c) > 0 {
+			k.curve = room[2*n:]
+		}
+	}
+	k.T, k.H, k.T1, k.Member, k.Dense = s.T, s.H, s.T1, s.Member, true
+	copy(k.K, s.K)
+	copy(k.Y0, s.Y0)
+	copy(k.Y1, s.Y1)
+	copy(k.curve, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
@@ -417,6 +447,6 @@ func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
 // polynomial would be continued far, and the tangent of that, which moves with its length, is not small. The steps
 // around it are continued over it.
 func (r *Record) small(step int) bool {
-	s := &r.steps[step]
+	s := r.steps[step]
 	return s.H == 0 || r.moving > 0 && s.H <= float64(16*r.close(s.T1))
 }

@@ -1,6 +1,7 @@
 package lag
 
 import (
+	"cmp"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -16,8 +17,11 @@ type asWhole struct {
 	y1    []float64
 	curve curve
 
-	places []reading // of the step that is made or transposed
+	ordered *solvers.Arithmetic // of which rows are
+	rows    []int
+	places  []reading // of the step that is made or transposed
 	times  []float64 // cotangents of the time of a row
+	slopes []float64 // [rows][lags]
 }
 
 // made reports whether s is that step.
@@ -35,11 +39,24 @@ type reading struct {
 	theta float64
 }
 
+// byTime makes x.rows the rows of K in the order of their times. Rows of a step read neighbours then.
+func (w *asWhole) byTime(form *solvers.Arithmetic) {
+	if w.ordered == form {
+		return
+	}
+	w.ordered, w.rows = form, w.rows[:0]
+	for j := range form.Nodes {
+		w.rows = append(w.rows, j)
+	}
+	slices.SortStableFunc(w.rows, func(a, b int) int { return cmp.Compare(form.Nodes[a], form.Nodes[b]) })
+}
+
 // reach makes x.places those that rows of K from the first on read in a step, [delays][rows].
-func reach(x *Worker, s *solvers.Step, nodes []float64, first int) {
-	r, rows := x.rec, len(nodes)
+func reach(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int) {
+	r, nodes := x.rec, form.Nodes
 	x.taus(s.T, s.Y0)
-	if room := len(r.delays) * rows; len(x.places) < room {
+	x.byTime(form)
+	if room := len(r.delays) * len(nodes); len(x.places) < room {
 		x.places = make([]reading, room)
 	}
 	for i := range r.delays {
@@ -47,42 +64,95 @@ func reach(x *Worker, s *solvers.Step, nodes []float64, first int) {
 		if region := regionOf(x, i); region >= 0 {
 			lo, hi = r.bounds(region)
 		}
-		at, k := x.places[i*rows:][:rows], x.last[i]
-		for j := first; j < rows; j++ {
-			if j > first && nodes[j] == nodes[j-1] {
-				at[j] = at[j-1]
+		at, tau, was := x.places[i*len(nodes):][:len(nodes)], x.tau[i], -1
+		k := min(max(x.last[i], lo), hi)
+		for _, j := range x.asWhole.rows {
+			if j < first {
+				continue
+			}
+			if was >= 0 && nodes[j] == nodes[was] {
+				at[j] = at[was]
 				continue
 			}
 			t := s.Node(nodes[j])
-			u := t - x.tau[i]
-			if k < hi && k >= 0 && r.steps[k+1].T < u {
+			u := t - tau
+			// As a rule the step is that of the row before or the next one, or for the first row of a transpose the
+			// one before.
+			if k >= lo && k < hi && r.steps[k+1].T < u {
 				k++
+			} else if was < 0 && k > lo && !(r.steps[k].T < u) {
+				k--
 			}
-			if k >= lo && k <= hi {
-				// As a rule the step is that of the last reading, or the next one.
-				p := &r.steps[k]
+			if k >= lo {
+				p := r.steps[k]
 				if p.T < u && (k == hi || !(r.steps[k+1].T < u)) && p.H > 0 && p.T < x.from {
-					at[j] = reading{k, (u - p.T) / p.H}
-					continue
+					if theta := (u - p.T) / p.H; theta <= 1+far {
+						at[j] = reading{k, theta}
+						if was < 0 {
+							x.last[i] = k
+						}
+						was = j
+						continue
+					}
 				}
 			}
-			x.last[i] = max(k, 0)
 			at[j].step, at[j].theta = x.locate(i, t)
-			k = x.last[i]
+			k = min(max(x.last[i], lo), hi)
+			was = j
 		}
-		x.last[i] = max(k, 0)
 	}
 }
 
-// lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags].
-func lagsOf(x *Worker, s *solvers.Step, nodes []float64, first int, lags []float64) {
-	reach(x, s, nodes, first)
-	r, rows := x.rec, len(nodes)
-	for i := range r.delays {
-		for j, at := range x.places[i*rows:][:rows] {
-			if j >= first {
-				take(x, i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
+// lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags]. Unless they are nil,
+// slopes are those by time of what is read of curves, likewise.
+func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lags, slopes []float64) {
+	reach(x, s, form, first)
+	r, rows := x.rec, len(form.Nodes)
+	for i, takes := range r.takes {
+		places := x.places[i*rows:][:rows]
+		if len(takes) == 1 && takes[0].len == 1 && !takes[0].discrete {
+			oneOf(x, i, places, first, s.Y0, lags, slopes)
+			continue
+		}
+		for j, at := range places[first:] {
+			j += first
+			take(x, i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
+			if slopes != nil && r.curved(at.step) {
+				slopesOf(x, i, at.step, at.theta, slopes[j*r.lags:][:r.lags])
 			}
+		}
+	}
+}
+
+// oneOf is what lagsOf does for a delay i that reads one number.
+func oneOf(x *Worker, i int, places []reading, first int, y, lags, slopes []float64) {
+	r, c := x.rec, &x.rec.takes[i][0]
+	var (
+		step  = -1
+		of    curve
+		y0, h float64
+	)
+	for j := first; j < len(places); j++ {
+		at, to := places[j], j*r.lags+c.to-x.n
+		if at.step != step || of == nil {
+			if step, of = at.step, nil; r.curved(step) {
+				from := r.steps[step]
+				of, y0, h = from.curve, from.Y0[c.from], from.H
+			}
+		}
+		switch {
+		case of == nil:
+			take(x, i, step, at.theta, y, lags[j*r.lags:][:r.lags])
+		case slopes != nil:
+			v, d := of.slope(x.n, c.from, at.theta)
+			slopes[to] = d / h
+			if lags[to] = float64(at.theta*v) + y0; at.theta == 1 {
+				lags[to] = r.steps[step].Y1[c.from]
+			}
+		case at.theta == 1:
+			lags[to] = r.steps[step].Y1[c.from]
+		default:
+			lags[to] = float64(at.theta*of.value(x.n, c.from, at.theta)) + y0
 		}
 	}
 }
@@ -102,7 +172,7 @@ func (x *Worker) MakeStep(a *solvers.Arithmetic, s *solvers.Step, reuse bool) bo
 		k := len(s.Y0) + len(s.DQ)
 		x.Eval(s.T, s.Y0, s.K[:k:k])
 	}
-	lagsOf(x, s, a.Nodes, 1, lags)
+	lagsOf(x, s, a, 1, lags, nil)
 	w.curve = x.w.MakeReading(a, s)
 	w.form, w.t, w.t1, w.y1 = a, s.T, s.T1, append(w.y1[:0], s.Y1...)
 	return true
@@ -119,19 +189,31 @@ func (x *Worker) PullSeededStep(
 	if lags == nil {
 		return false
 	}
-	lagsOf(x, s, a.Nodes, 0, lags)
+	if len(x.asWhole.slopes) < len(lags) {
+		x.asWhole.slopes = make([]float64, len(lags))
+	}
+	lagsOf(x, s, a, 0, lags, x.asWhole.slopes)
 	bars := x.w.PullReading(a, s, c, seeds)
 	l, n, rows := x.l, x.rec.lags*x.l, len(a.Nodes)
+	times := x.asWhole.times
 	for j := rows - 1; j >= 0; j-- {
 		bar := bars[j*(n+l):][:n+l]
-		times := append(x.asWhole.times[:0], bar[n:]...)
+		times = append(times[:0], bar[n:]...)
 		for i := range x.rec.delays {
-			if at := x.places[i*rows+j]; pulls(x, i, bar) {
-				untake(x, i, at.step, at.theta, bar, times)
+			at, of := x.places[i*rows+j], x.rec.takes[i]
+			if l == 1 && len(of) == 1 && of[0].len == 1 && !of[0].discrete && x.rec.curved(at.step) {
+				to := of[0].to - x.n
+				if v := bar[to]; v != 0 {
+					move := gatherOne(x, of[0].from, at, v, x.asWhole.slopes[j*n+to])
+					times[0] += move
+					x.db[x.rec.delays[i].at] -= move
+				}
+			} else if pulls(x, i, bar) {
+				untake(x, i, at.step, at.theta, bar, x.asWhole.slopes[j*x.rec.lags:][:x.rec.lags], times)
 			}
 		}
 		add(c.T0, times)
-		x.asWhole.times = times
 	}
+	x.asWhole.times = times
 	return true
 }

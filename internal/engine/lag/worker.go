@@ -83,7 +83,7 @@ type cotangents struct {
 	held     [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds    []*solvers.Seeds
 	gathered []gathered        // for these, by steps
-	rates    []float64         // [N], and zeros
+	lags     []float64         // slopes of what is read
 	yb0      []float64         // of the initial state
 	times    [][]float64       // of jumps
 	until    map[int][]float64 // of ends of steps that others follow
@@ -105,7 +105,9 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
-	x.cotangents = cotangents{rates: v(2 * size.N), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
+	x.cotangents = cotangents{
+		lags: v(rec.lags), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l),
+	}
 	return x
 }
 
@@ -306,7 +308,7 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 // before returns the last step before the present one that has a length, from step on, and where the time s is in it.
 func before(x *Worker, step int, s float64) (int, float64) {
 	for i := step; i >= 0; i-- {
-		if p := &x.rec.steps[i]; p.T < x.from && p.H > 0 {
+		if p := x.rec.steps[i]; p.T < x.from && p.H > 0 {
 			return i, (s - p.T) / p.H
 		}
 	}
