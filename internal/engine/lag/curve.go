@@ -8,35 +8,38 @@ import (
 	"odes.dev/odes/solvers/stages"
 )
 
-// curve is the dense output of a step as one polynomial for each state, y₀ + θ Σ c_k (2θ - 1)^k. Steps are read more
-// often than they are made, and the numbers β_j(θ) of all stages cost more than the step itself. [degree][N], nil for a
+// curve is the dense output of a step as one polynomial for each state that is read late, y₀ + θ Σ c_k (2θ - 1)^k. Steps are read more
+// often than they are made, and the numbers β_j(θ) of all stages cost more than the step itself. [degree][late], nil for a
 // step without length and for methods whose dense output is no such sum.
 type curve []float64
 
 // fit returns the curve of a step all rows of which are known. It is overwritten by the next one.
 func fit(x *Worker, s *solvers.Step) curve {
+	if x.asWhole.made(s) {
+		return x.asWhole.curve
+	}
 	of, ok := solvers.MakerOf(plain(x.method), s).(interface{ Output() *stages.Dense })
 	if !ok || s.H == 0 {
 		return nil
-	}
-	if by := solvers.MakerOf(plain(x.method), s); x.asWhole.made(by, s) {
-		return x.asWhole.curve
 	}
 	p, size := of.Output(), x.w.Size()
 	if x.shapeOf != p {
 		x.shapeOf, x.shape = p, p.Curve()
 	}
-	n, w, m := size.N, size.N+size.Q, len(x.shape.Rows)
+	late := x.rec.late
+	n, w, m := len(late), size.N+size.Q, len(x.shape.Rows)
 	if room := (len(x.shape.Of) + m + 1) * n; len(x.room) < room {
 		x.room = make([]float64, room) // the first row stays zero
 	}
 	zero, diff, c := x.room[:n], x.room[n:][:m*n], x.room[(m+1)*n:][:len(x.shape.Of)*n]
 	first := diff[(m-1)*n:]
-	copy(first, s.K[x.shape.Rows[0]*w:][:n])
+	for i, state := range late {
+		first[i] = s.K[x.shape.Rows[0]*w+state]
+	}
 	for j, row := range x.shape.Rows[1:] {
 		to := diff[j*n:][:n]
-		for i, v := range s.K[row*w:][:n] {
-			to[i] = v - first[i]
+		for i, state := range late {
+			to[i] = s.K[row*w+state] - first[i]
 		}
 	}
 	for k, of := range x.shape.Of {
@@ -49,43 +52,81 @@ func fit(x *Worker, s *solvers.Step) curve {
 // many is how many states are read together from which on loops along them are worth a call.
 const many = 8
 
-// value returns Σ c_k (2θ - 1)^k of a state, of n.
-func (c curve) value(n, state int, theta float64) (v float64) {
+// value returns Σ c_k (2θ - 1)^k of column col, of n.
+func (c curve) value(n, col int, theta float64) (v float64) {
 	u := float64(2*theta) - 1
-	for k := len(c) - n + state; k >= 0; k -= n {
+	for k := len(c) - n + col; k >= 0; k -= n {
 		v = float64(v*u) + c[k]
 	}
 	return v
 }
 
 // slope returns that and the derivative of θ times that.
-func (c curve) slope(n, state int, theta float64) (v, rate float64) {
+func (c curve) slope(n, col int, theta float64) (v, rate float64) {
 	u, d := float64(2*theta)-1, 0.0
-	for k := len(c) - n + state; k >= 0; k -= n {
+	for k := len(c) - n + col; k >= 0; k -= n {
 		d = float64(d*u) + v
 		v = float64(v*u) + c[k]
 	}
 	return v, float64(2*theta*d) + v
 }
 
-// curveAt writes the states from number from on at theta of a step.
-func curveAt(x *Worker, step int, theta float64, from int, y []float64) {
-	s, n := x.rec.steps[step], x.n
+// values writes what of reads at places of the step, the first number, with the bits of value. Curves have n columns.
+func (s *kept) values(n int, of *taken, at []reading, to []float64) {
+	y0 := s.Y0[of.from]
+	c, last := s.curve, len(at)-1
+	for j := 0; j <= last; j += 4 { // side by side, the last of them more than once
+		j1, j2, j3 := min(j+1, last), min(j+2, last), min(j+3, last)
+		t0, t1, t2, t3 := at[j].theta, at[j1].theta, at[j2].theta, at[j3].theta
+		u0, u1, u2, u3 := float64(2*t0)-1, float64(2*t1)-1, float64(2*t2)-1, float64(2*t3)-1
+		var v0, v1, v2, v3 float64
+		for k := len(c) - n + of.col; k >= 0; k -= n {
+			by := c[k]
+			v0, v1, v2, v3 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by, float64(v3*u3)+by
+		}
+		to[j], to[j1], to[j2], to[j3] = float64(t0*v0)+y0, float64(t1*v1)+y0, float64(t2*v2)+y0, float64(t3*v3)+y0
+	}
+}
+
+// slopes is values together with the slopes by time.
+func (s *kept) slopes(n int, of *taken, at []reading, to, rates []float64) {
+	y0 := s.Y0[of.from]
+	c, last := s.curve, len(at)-1
+	for j := 0; j <= last; j += 3 {
+		j1, j2 := min(j+1, last), min(j+2, last)
+		t0, t1, t2 := at[j].theta, at[j1].theta, at[j2].theta
+		u0, u1, u2 := float64(2*t0)-1, float64(2*t1)-1, float64(2*t2)-1
+		var v0, v1, v2, d0, d1, d2 float64
+		for k := len(c) - n + of.col; k >= 0; k -= n {
+			by := c[k]
+			d0, d1, d2 = float64(d0*u0)+v0, float64(d1*u1)+v1, float64(d2*u2)+v2
+			v0, v1, v2 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by
+		}
+		to[j], to[j1], to[j2] = float64(t0*v0)+y0, float64(t1*v1)+y0, float64(t2*v2)+y0
+		rates[j] = (float64(2*t0*d0) + v0) / s.H
+		rates[j1] = (float64(2*t1*d1) + v1) / s.H
+		rates[j2] = (float64(2*t2*d2) + v2) / s.H
+	}
+}
+
+// curveAt writes the states that of reads at theta of a step.
+func curveAt(x *Worker, step int, theta float64, of *taken, y []float64) {
+	s, n := x.rec.steps[step], len(x.rec.late)
 	c := s.curve
 	if len(y) >= many {
 		p := &x.powers
 		p.of(len(c)/n, theta)
-		simd.Combine(y, s.Y0[from:], theta, p.value, p.rows, c[from:], n)
+		simd.Combine(y, s.Y0[of.from:], theta, p.value, p.rows, c[of.col:], n)
 		return
 	}
 	for i := range y {
-		y[i] = float64(theta*c.value(n, from+i, theta)) + s.Y0[from+i]
+		y[i] = float64(theta*c.value(n, of.col+i, theta)) + s.Y0[of.from+i]
 	}
 }
 
 // slopesOf writes the slopes by time of what delay i reads of the curve of a step, with the places of lags.
 func slopesOf(x *Worker, i, step int, theta float64, slopes []float64) {
-	c, h := x.rec.steps[step].curve, x.rec.steps[step].H
+	c, h, n := x.rec.steps[step].curve, x.rec.steps[step].H, len(x.rec.late)
 	for _, of := range x.rec.takes[i] {
 		if of.discrete {
 			continue
@@ -93,11 +134,11 @@ func slopesOf(x *Worker, i, step int, theta float64, slopes []float64) {
 		to := slopes[of.to-x.n:][:of.len]
 		if len(to) >= many {
 			p := &x.powers
-			p.of(len(c)/x.n, theta)
-			p.slopes(to, c[of.from:], x.n, theta)
+			p.of(len(c)/n, theta)
+			p.slopes(to, c[of.col:], n, theta)
 		} else {
 			for m := range to {
-				_, to[m] = c.slope(x.n, of.from+m, theta)
+				_, to[m] = c.slope(n, of.col+m, theta)
 			}
 		}
 		for m := range to {
@@ -139,7 +180,9 @@ func (p *powers) slopes(rates, c []float64, n int, theta float64) {
 }
 
 // curved reports whether the record has the curve of a step.
-func (r *Record) curved(step int) bool { return uint(step) < uint(len(r.steps)) && r.steps[step].curve != nil }
+func (r *Record) curved(step int) bool {
+	return uint(step) < uint(len(r.steps)) && r.steps[step].curve != nil
+}
 
 // fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
 func fitted(x *Worker, step int, theta float64) bool {
@@ -157,7 +200,7 @@ type gathered struct {
 // gather adds the cotangents of what delay i reads at theta of a step to those of its curve: lags are those of all. It
 // adds those of the time to x.sb. Unless they are nil, slopes are what slopesOf has written.
 func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
-	n, l := x.n, x.l
+	n, l := len(x.rec.late), x.l
 	g := x.gatheredAt(step)
 	if slopes == nil {
 		slopes = x.lags
@@ -168,8 +211,8 @@ func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 		if of.discrete {
 			continue
 		}
-		w := lags[(of.to-n)*l:][:of.len*l]
-		if to := g.c[of.from*l:]; len(w) >= many {
+		w := lags[(of.to-x.n)*l:][:of.len*l]
+		if to := g.c[of.col*l:]; len(w) >= many {
 			p.of(len(g.c)/(n*l), theta)
 			for k := range p.value {
 				to := to[k*n*l:][:len(w)]
@@ -184,8 +227,8 @@ func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 				}
 			}
 		}
-		for m, rate := range slopes[of.to-n:][:of.len] {
-			y0 := g.y0[(of.from+m)*l:][:l]
+		for m, rate := range slopes[of.to-x.n:][:of.len] {
+			y0 := g.y0[(of.col+m)*l:][:l]
 			for j, v := range w[m*l:][:l] {
 				move := float64(rate * v)
 				y0[j] += v
@@ -197,17 +240,17 @@ func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 	}
 }
 
-// gatherOne is gather of one number in one lane, of a state, with cotangent w and slope rate. It returns the cotangent
+// gatherOne is gather of one number in one lane, of a column of curves, with cotangent w and slope rate. It returns the cotangent
 // of the time.
-func gatherOne(x *Worker, state int, at reading, w, rate float64) (move float64) {
+func gatherOne(x *Worker, col int, at reading, w, rate float64) (move float64) {
 	g, u := x.gatheredAt(at.step), float64(2*at.theta)-1
 	v := float64(at.theta * w)
-	for k := state; k < len(g.c); k += x.n {
+	for k := col; k < len(g.c); k += len(x.rec.late) {
 		g.c[k] += v
 		v = float64(v * u)
 	}
 	move = float64(rate * w)
-	g.y0[state] += w
+	g.y0[col] += w
 	g.t[0] -= move
 	g.h[0] -= float64(at.theta * move)
 	return move
@@ -223,7 +266,7 @@ func (x *Worker) gatheredAt(step int) *gathered {
 		return g
 	}
 	g.some = true
-	n, l, c := x.n, x.l, len(x.rec.steps[step].curve)
+	n, l, c := len(x.rec.late), x.l, len(x.rec.steps[step].curve)
 	if len(g.c) != c*l { // for the first time, or after a step of another method
 		g.room = make([]float64, c*l+n*l+2*l)
 		room := g.room
@@ -235,15 +278,15 @@ func (x *Worker) gatheredAt(step int) *gathered {
 	return g
 }
 
-// sow hands what was gathered to what the transpose of s by m takes in.
-func (g *gathered) sow(m solvers.Method, s *solvers.Step) {
+// sow hands what was gathered of states to what the transpose of s by m takes in.
+func (g *gathered) sow(m solvers.Method, s *solvers.Step, of []int) {
 	g.some = false
-	stages.SowCurve(m, s, g.c, g.y0, g.t, g.h)
+	stages.SowCurve(m, s, of, g.c, g.y0, g.t, g.h)
 }
 
 // hand hands what was gathered for a step to what its transpose takes in.
 func hand(x *Worker, step int) {
 	if step < len(x.gathered) && x.gathered[step].some {
-		seeded(x, step, func(s *solvers.Step) { x.gathered[step].sow(x.method, s) })
+		seeded(x, step, func(s *solvers.Step) { x.gathered[step].sow(x.method, s, x.rec.late) })
 	}
 }

@@ -303,7 +303,7 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 	}
 	s.Dense = true
 	if !own {
-		x.gathered[i].sow(plain(m), s)
+		x.gathered[i].sow(plain(m), s, x.rec.late)
 		return true
 	}
 	hand(x, i)
@@ -314,7 +314,7 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 		return true
 	}
 	if from.C != nil && to.C == nil {
-		to.C, from.C = from.C, nil
+		to.C, to.Of, from.C = from.C, from.Of, nil
 	}
 	stages.Unfold(plain(m), s, from)
 	for _, v := range []struct{ to, from []float64 }{

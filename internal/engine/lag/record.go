@@ -17,6 +17,7 @@ import (
 	"sort"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 )
@@ -35,6 +36,7 @@ type read struct {
 type taken struct {
 	from, len, to int
 	discrete      bool
+	col           int // of from in curves
 }
 
 // source says where a delay comes from: an element of the discretes, or of the delays that move.
@@ -57,8 +59,9 @@ type gap struct {
 
 // Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
 type Record struct {
-	n, q   int // states and quadratures
-	lags   int // elements of lags, behind the states
+	n, q   int   // states and quadratures
+	lags   int   // elements of lags, behind the states
+	late   []int // the states that curves are of
 	list   []place
 	reads  []read
 	takes  [][]taken // of each delay
@@ -92,6 +95,12 @@ func NewRecord(m *model.Model) *Record {
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}
+	at := firsts(m.States)
+	for _, s := range model.ReadLate(m.States, m.Lags) {
+		for i := range s.Type.Shape.Size() {
+			r.late = append(r.late, at[s]+i)
+		}
+	}
 	for _, l := range r.list {
 		x := read{
 			from: l.From, len: l.Len, to: l.To, n: l.Copies, past: l.Of.Past, discrete: l.Discrete,
@@ -111,7 +120,11 @@ func NewRecord(m *model.Model) *Record {
 		r.takes = append(r.takes, make([][]taken, len(r.delays)-len(r.takes))...)
 		for k := range x.n {
 			i := x.first + k
-			r.takes[i] = append(r.takes[i], taken{x.from, x.len, x.to + k*x.len, x.discrete})
+			t := taken{from: x.from, len: x.len, to: x.to + k*x.len, discrete: x.discrete}
+			if !t.discrete {
+				t.col = slices.Index(r.late, t.from)
+			}
+			r.takes[i] = append(r.takes[i], t)
 		}
 	}
 	r.tau = make([]float64, len(r.delays))
@@ -188,6 +201,11 @@ func near(t, by float64) float64 {
 	return float64(few * elem.ULP(max(math.Abs(t), math.Abs(by))))
 }
 
+// comes reports whether the time u is no later than t, but for rounding.
+func (r *Record) comes(u, t float64) bool {
+	return u <= t || !math.IsInf(u, 1) && u <= t+near(t, t-r.start)
+}
+
 // followed reports whether breaks of an order are looked for. Those of delays that move cost steps of their own.
 func (r *Record) followed(order int) bool {
 	few := 600.0 // combinations
@@ -223,7 +241,7 @@ func (r *Record) followAs(t float64, order int, truly func(delay int) int) {
 func (r *Record) next(t float64) float64 {
 	for {
 		s := r.stops.first(r.tau)
-		if !(s.t <= t+near(t, t-r.start)) {
+		if !r.comes(s.t, t) {
 			return s.t
 		}
 		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
@@ -278,9 +296,9 @@ func (k *kept) copy(s *solvers.Step, c curve) {
 	}
 	k.T, k.H, k.T1, k.Member, k.Dense = s.T, s.H, s.T1, s.Member, true
 	copy(k.K, s.K)
-	copy(k.Y0, s.Y0)
-	copy(k.Y1, s.Y1)
-	copy(k.curve, c)
+	work.CopyFew(k.Y0, s.Y0)
+	work.CopyFew(k.Y1, s.Y1)
+	work.CopyFew(k.curve, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
@@ -350,7 +368,8 @@ func (r *Record) nothing(from, to int) bool {
 // region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
 // gap, later decides.
 func (r *Record) region(u float64, later bool) int {
-	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-near(u, u-r.start) { // the usual case
+	const more = 1e-13 // than rounding
+	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-float64(more*(math.Abs(u)+math.Abs(r.start))) {
 		return n
 	}
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })

@@ -1,7 +1,7 @@
 package lag
 
 import (
-	"cmp"
+	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -12,25 +12,26 @@ import (
 
 // asWhole is the step that was made as a whole last.
 type asWhole struct {
-	form  *solvers.Arithmetic // nil for none
-	t, t1 float64
-	y1    []float64
-	curve curve
+	some   bool
+	t, t1  float64
+	member int
+	y1     []float64
+	curve  curve
 
-	ordered *solvers.Arithmetic // of which rows are
-	rows    []int
-	places  []reading // of the step that is made or transposed
-	times  []float64 // cotangents of the time of a row
-	slopes []float64 // [rows][lags]
+	of        *solvers.Arithmetic // that nodes and node belong to
+	nodes     []float64           // of rows of K, in ascending order, each once
+	node      []int               // that of each row
+	places    []reading           // where rows read, [delays][nodes]
+	stretches []stretch           // of these
+	values    []float64           // [nodes] of one number
+	rates     []float64           // [delays][nodes] slopes by time, of delays that read one number
+	slopes    []float64           // [rows][lags] those of others
+	times     []float64           // cotangents of the time of a row
 }
 
 // made reports whether s is that step.
-func (w *asWhole) made(by solvers.Method, s *solvers.Step) bool {
-	if w.form == nil || s.T != w.t || s.T1 != w.t1 {
-		return false
-	}
-	a, ok := by.(solvers.Arithmetical)
-	return ok && a.Arithmetic() == w.form && slices.Equal(s.Y1, w.y1)
+func (w *asWhole) made(s *solvers.Step) bool {
+	return w.some && s.T == w.t && s.T1 == w.t1 && s.Member == w.member && slices.Equal(s.Y1, w.y1)
 }
 
 // reading is where the past is read: a step of the record, and where in it.
@@ -39,120 +40,146 @@ type reading struct {
 	theta float64
 }
 
-// byTime makes x.rows the rows of K in the order of their times. Rows of a step read neighbours then.
-func (w *asWhole) byTime(form *solvers.Arithmetic) {
-	if w.ordered == form {
-		return
-	}
-	w.ordered, w.rows = form, w.rows[:0]
-	for j := range form.Nodes {
-		w.rows = append(w.rows, j)
-	}
-	slices.SortStableFunc(w.rows, func(a, b int) int { return cmp.Compare(form.Nodes[a], form.Nodes[b]) })
+// stretch are the nodes from first to till, at which a delay reads the curve of one step. Where of is nil, they are one,
+// and what is read there is anything.
+type stretch struct {
+	delay, first, till int
+	of                 *kept
 }
 
-// reach makes x.places those that rows of K from the first on read in a step, [delays][rows].
-func reach(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int) {
-	r, nodes := x.rec, form.Nodes
-	x.taus(s.T, s.Y0)
-	x.byTime(form)
-	if room := len(r.delays) * len(nodes); len(x.places) < room {
-		x.places = make([]reading, room)
+// order makes w.nodes those of an arithmetic. In their order, rows of a step read neighbours.
+func (w *asWhole) order(form *solvers.Arithmetic) {
+	if w.of == form {
+		return
 	}
+	w.of, w.nodes = form, append(w.nodes[:0], form.Nodes...)
+	slices.Sort(w.nodes)
+	w.nodes, w.node = slices.Compact(w.nodes), w.node[:0]
+	for _, c := range form.Nodes {
+		w.node = append(w.node, slices.Index(w.nodes, c))
+	}
+	w.values = make([]float64, len(w.nodes))
+}
+
+// reach makes x.places those that are read at the nodes of a step from the first on.
+func reach(x *Worker, s *solvers.Step, first int) {
+	r, w := x.rec, &x.asWhole
+	x.taus(s.T, s.Y0)
+	n := len(w.nodes)
+	if room := len(r.delays) * n; len(w.places) < room {
+		w.places = make([]reading, room)
+	}
+	w.stretches = w.stretches[:0]
 	for i := range r.delays {
 		lo, hi := 0, -1
 		if region := regionOf(x, i); region >= 0 {
 			lo, hi = r.bounds(region)
 		}
-		at, tau, was := x.places[i*len(nodes):][:len(nodes)], x.tau[i], -1
-		k := min(max(x.last[i], lo), hi)
-		for _, j := range x.asWhole.rows {
-			if j < first {
-				continue
-			}
-			if was >= 0 && nodes[j] == nodes[was] {
-				at[j] = at[was]
-				continue
-			}
-			t := s.Node(nodes[j])
+		at, tau, k := w.places[i*n:][:n], x.tau[i], min(max(x.last[i], lo), hi)
+		for j := first; j < n; {
+			t := s.Node(w.nodes[j])
 			u := t - tau
-			// As a rule the step is that of the row before or the next one, or for the first row of a transpose the
+			// As a rule the step is that of the last node or the next one. That of the first node of a transpose is the
 			// one before.
 			if k >= lo && k < hi && r.steps[k+1].T < u {
 				k++
-			} else if was < 0 && k > lo && !(r.steps[k].T < u) {
+			} else if j == first && k > lo && !(r.steps[k].T < u) {
 				k--
 			}
+			from := j
 			if k >= lo {
-				p := r.steps[k]
-				if p.T < u && (k == hi || !(r.steps[k+1].T < u)) && p.H > 0 && p.T < x.from {
-					if theta := (u - p.T) / p.H; theta <= 1+far {
-						at[j] = reading{k, theta}
-						if was < 0 {
-							x.last[i] = k
-						}
-						was = j
-						continue
+				p, end := r.steps[k], math.Inf(1)
+				if k < hi {
+					end = r.steps[k+1].T
+				}
+				for p.H > 0 && p.T < x.from && p.T < u && !(end < u) {
+					theta := (u - p.T) / p.H
+					if theta > 1+far || theta == 1 || p.curve == nil {
+						break
 					}
+					at[j] = reading{k, theta}
+					if j++; j == n {
+						break
+					}
+					u = s.Node(w.nodes[j]) - tau
+				}
+				if j > from {
+					w.stretches = append(w.stretches, stretch{i, from, j, p})
 				}
 			}
-			at[j].step, at[j].theta = x.locate(i, t)
-			k = min(max(x.last[i], lo), hi)
-			was = j
+			if j == from {
+				at[j].step, at[j].theta = x.locate(i, t)
+				k = min(max(x.last[i], lo), hi)
+				j++
+				w.stretches = append(w.stretches, stretch{i, from, j, nil})
+			}
+			if from == first {
+				x.last[i] = max(k, 0)
+			}
 		}
 	}
 }
 
-// lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags]. Unless they are nil,
-// slopes are those by time of what is read of curves, likewise.
-func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lags, slopes []float64) {
-	reach(x, s, form, first)
-	r, rows := x.rec, len(form.Nodes)
-	for i, takes := range r.takes {
-		places := x.places[i*rows:][:rows]
-		if len(takes) == 1 && takes[0].len == 1 && !takes[0].discrete {
-			oneOf(x, i, places, first, s.Y0, lags, slopes)
+// lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags]. With slopes, w.rates
+// and w.slopes become those of what is read of curves.
+func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lags []float64, slopes bool) {
+	r, w := x.rec, &x.asWhole
+	w.order(form)
+	begin := 0
+	if first > 0 && w.node[0] == 0 && slices.Index(w.node[first:], 0) < 0 {
+		begin = 1
+	}
+	reach(x, s, begin)
+	if n := len(r.delays) * len(w.nodes); slopes && (len(w.slopes) < len(lags) || len(w.rates) < n) {
+		w.slopes, w.rates = make([]float64, len(lags)), make([]float64, n)
+	}
+	for i := range r.takes {
+		if of := r.one(i); of != nil {
+			alone(x, i, of, s.Y0, slopes)
+			to := lags[of.to-x.n:]
+			for j := first; j < len(w.node); j++ {
+				to[j*r.lags] = w.values[w.node[j]]
+			}
 			continue
 		}
-		for j, at := range places[first:] {
-			j += first
+		for j := first; j < len(w.node); j++ {
+			at := w.places[i*len(w.nodes)+w.node[j]]
 			take(x, i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
-			if slopes != nil && r.curved(at.step) {
-				slopesOf(x, i, at.step, at.theta, slopes[j*r.lags:][:r.lags])
+			if slopes && r.curved(at.step) {
+				slopesOf(x, i, at.step, at.theta, w.slopes[j*r.lags:][:r.lags])
 			}
 		}
 	}
 }
 
-// oneOf is what lagsOf does for a delay i that reads one number.
-func oneOf(x *Worker, i int, places []reading, first int, y, lags, slopes []float64) {
-	r, c := x.rec, &x.rec.takes[i][0]
-	var (
-		step  = -1
-		of    curve
-		y0, h float64
-	)
-	for j := first; j < len(places); j++ {
-		at, to := places[j], j*r.lags+c.to-x.n
-		if at.step != step || of == nil {
-			if step, of = at.step, nil; r.curved(step) {
-				from := r.steps[step]
-				of, y0, h = from.curve, from.Y0[c.from], from.H
-			}
+// one returns what delay i reads, if that is one number of a state; else nil.
+func (r *Record) one(i int) *taken {
+	if t := r.takes[i]; len(t) == 1 && t[0].len == 1 && !t[0].discrete {
+		return &t[0]
+	}
+	return nil
+}
+
+// alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time.
+func alone(x *Worker, i int, of *taken, y []float64, slopes bool) {
+	w, n, to := &x.asWhole, len(x.asWhole.nodes), of.to-x.n
+	for k := range w.stretches {
+		g := &w.stretches[k]
+		if g.delay != i {
+			continue
 		}
+		at, values := w.places[i*n+g.first:i*n+g.till], w.values[g.first:g.till]
 		switch {
-		case of == nil:
-			take(x, i, step, at.theta, y, lags[j*r.lags:][:r.lags])
-		case slopes != nil:
-			v, d := of.slope(x.n, c.from, at.theta)
-			slopes[to] = d / h
-			if lags[to] = float64(at.theta*v) + y0; at.theta == 1 {
-				lags[to] = r.steps[step].Y1[c.from]
+		case g.of == nil:
+			take(x, i, at[0].step, at[0].theta, y, x.lags)
+			if values[0] = x.lags[to]; slopes && x.rec.curved(at[0].step) {
+				slopesOf(x, i, at[0].step, at[0].theta, x.lags)
+				w.rates[i*n+g.first] = x.lags[to]
 			}
-		case at.theta == 1:
-			lags[to] = r.steps[step].Y1[c.from]
+		case slopes:
+			g.of.slopes(len(x.rec.late), of, at, values, w.rates[i*n+g.first:i*n+g.till])
 		default:
-			lags[to] = float64(at.theta*of.value(x.n, c.from, at.theta)) + y0
+			g.of.values(len(x.rec.late), of, at, values)
 		}
 	}
 }
@@ -160,7 +187,7 @@ func oneOf(x *Worker, i int, places []reading, first int, y, lags, slopes []floa
 // MakeStep implements solvers.Stepper.
 func (x *Worker) MakeStep(a *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
 	w := &x.asWhole
-	w.form = nil
+	w.some = false
 	if x.rec.moving > 0 || s.H == 0 || len(x.rec.gaps) == 0 {
 		return false
 	}
@@ -172,9 +199,9 @@ func (x *Worker) MakeStep(a *solvers.Arithmetic, s *solvers.Step, reuse bool) bo
 		k := len(s.Y0) + len(s.DQ)
 		x.Eval(s.T, s.Y0, s.K[:k:k])
 	}
-	lagsOf(x, s, a, 1, lags, nil)
+	lagsOf(x, s, a, 1, lags, false)
 	w.curve = x.w.MakeReading(a, s)
-	w.form, w.t, w.t1, w.y1 = a, s.T, s.T1, append(w.y1[:0], s.Y1...)
+	w.some, w.t, w.t1, w.member, w.y1 = true, s.T, s.T1, s.Member, append(w.y1[:0], s.Y1...)
 	return true
 }
 
@@ -189,31 +216,33 @@ func (x *Worker) PullSeededStep(
 	if lags == nil {
 		return false
 	}
-	if len(x.asWhole.slopes) < len(lags) {
-		x.asWhole.slopes = make([]float64, len(lags))
-	}
-	lagsOf(x, s, a, 0, lags, x.asWhole.slopes)
+	lagsOf(x, s, a, 0, lags, true)
 	bars := x.w.PullReading(a, s, c, seeds)
 	l, n, rows := x.l, x.rec.lags*x.l, len(a.Nodes)
-	times := x.asWhole.times
+	w := &x.asWhole
+	times := w.times
 	for j := rows - 1; j >= 0; j-- {
 		bar := bars[j*(n+l):][:n+l]
 		times = append(times[:0], bar[n:]...)
 		for i := range x.rec.delays {
-			at, of := x.places[i*rows+j], x.rec.takes[i]
-			if l == 1 && len(of) == 1 && of[0].len == 1 && !of[0].discrete && x.rec.curved(at.step) {
-				to := of[0].to - x.n
-				if v := bar[to]; v != 0 {
-					move := gatherOne(x, of[0].from, at, v, x.asWhole.slopes[j*n+to])
+			k := i*len(w.nodes) + w.node[j]
+			at := w.places[k]
+			if of := x.rec.one(i); l == 1 && of != nil && x.rec.curved(at.step) {
+				if v := bar[of.to-x.n]; v != 0 {
+					move := gatherOne(x, of.col, at, v, w.rates[k])
 					times[0] += move
 					x.db[x.rec.delays[i].at] -= move
 				}
 			} else if pulls(x, i, bar) {
-				untake(x, i, at.step, at.theta, bar, x.asWhole.slopes[j*x.rec.lags:][:x.rec.lags], times)
+				slopes := w.slopes[j*x.rec.lags:][:x.rec.lags]
+				if of := x.rec.one(i); of != nil {
+					slopes[of.to-x.n] = w.rates[k]
+				}
+				untake(x, i, at.step, at.theta, bar, slopes, times)
 			}
 		}
 		add(c.T0, times)
 	}
-	x.asWhole.times = times
+	w.times = times
 	return true
 }

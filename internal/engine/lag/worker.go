@@ -118,6 +118,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
 	x.method, x.running, x.known, x.within = able, true, false, false
+	x.asWhole.some = false
 	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
 }
 
@@ -152,7 +153,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	x.rec.made(s, fit(x, s))
 	r := x.rec
 	first := r.stops.first(r.tau)
-	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
+	broke := r.comes(first.t, s.T1)
 	if broke {
 		r.parts(s.T1, false, first.order, first.truly)
 		r.next(s.T1)
@@ -363,7 +364,7 @@ func take(x *Worker, i, step int, theta float64, y, lags []float64) {
 		case c.discrete:
 			copy(to, r.held(regionOf(x, i))[c.from:])
 		case fit:
-			curveAt(x, step, theta, c.from, to)
+			curveAt(x, step, theta, &c, to)
 		case step == ofPresent:
 			copy(to, y[c.from:])
 		case step < 0:
