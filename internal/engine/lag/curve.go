@@ -84,7 +84,8 @@ func (s *kept) values(n int, of *taken, at []reading, to []float64) {
 			by := c[k]
 			v0, v1, v2, v3 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by, float64(v3*u3)+by
 		}
-		to[j], to[j1], to[j2], to[j3] = float64(t0*v0)+y0, float64(t1*v1)+y0, float64(t2*v2)+y0, float64(t3*v3)+y0
+		to[j], to[j1] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0)
+		to[j2], to[j3] = math.FMA(t2, v2, y0), math.FMA(t3, v3, y0)
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *kept) slopes(n int, of *taken, at []reading, to, rates []float64) {
 			d0, d1, d2 = float64(d0*u0)+v0, float64(d1*u1)+v1, float64(d2*u2)+v2
 			v0, v1, v2 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by
 		}
-		to[j], to[j1], to[j2] = float64(t0*v0)+y0, float64(t1*v1)+y0, float64(t2*v2)+y0
+		to[j], to[j1], to[j2] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0), math.FMA(t2, v2, y0)
 		rates[j] = (float64(2*t0*d0) + v0) / s.H
 		rates[j1] = (float64(2*t1*d1) + v1) / s.H
 		rates[j2] = (float64(2*t2*d2) + v2) / s.H
@@ -120,7 +121,7 @@ func curveAt(x *Worker, step int, theta float64, of *taken, y []float64) {
 		return
 	}
 	for i := range y {
-		y[i] = float64(theta*c.value(n, of.col+i, theta)) + s.Y0[of.from+i]
+		y[i] = math.FMA(theta, c.value(n, of.col+i, theta), s.Y0[of.from+i])
 	}
 }
 
@@ -182,11 +183,6 @@ func (p *powers) slopes(rates, c []float64, n int, theta float64) {
 // curved reports whether the record has the curve of a step.
 func (r *Record) curved(step int) bool {
 	return uint(step) < uint(len(r.steps)) && r.steps[step].curve != nil
-}
-
-// fitted reports whether the state at theta of a step is that of its curve. Ends are those of the step.
-func fitted(x *Worker, step int, theta float64) bool {
-	return theta != 0 && theta != 1 && x.rec.curved(step)
 }
 
 // gathered are cotangents of the curve of a step, which later steps read: of its coefficients over the length of the

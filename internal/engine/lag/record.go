@@ -65,6 +65,7 @@ type Record struct {
 	list   []place
 	reads  []read
 	takes  [][]taken // of each delay
+	ones   []*taken  // likewise, of those that read one number of a state; nil for others
 	delays []source  // in the order of the first reads
 	begins []bool    // of delays: all that they read begins at the start, with a past before it
 	moving int       // elements of delays that move
@@ -127,8 +128,11 @@ func NewRecord(m *model.Model) *Record {
 			r.takes[i] = append(r.takes[i], t)
 		}
 	}
-	r.tau = make([]float64, len(r.delays))
+	r.tau, r.ones = make([]float64, len(r.delays)), make([]*taken, len(r.delays))
 	for i := range r.delays {
+		if t := r.takes[i]; len(t) == 1 && t[0].len == 1 && !t[0].discrete {
+			r.ones[i] = &t[0]
+		}
 		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
 			return i >= c.first && i < c.first+c.n && !c.past
 		}))
@@ -365,11 +369,15 @@ func (r *Record) nothing(from, to int) bool {
 	return true
 }
 
+// behind reports whether a time is behind a gap by more than rounding.
+func (r *Record) behind(gap int, u float64) bool {
+	return gap >= 0 && r.gaps[gap].t < u-float64(1e-13*(math.Abs(u)+math.Abs(r.start)))
+}
+
 // region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
 // gap, later decides.
 func (r *Record) region(u float64, later bool) int {
-	const more = 1e-13 // than rounding
-	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-float64(more*(math.Abs(u)+math.Abs(r.start))) {
+	if n := len(r.gaps) - 1; r.behind(n, u) {
 		return n
 	}
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })

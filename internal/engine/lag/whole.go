@@ -1,7 +1,6 @@
 package lag
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -21,6 +20,7 @@ type asWhole struct {
 	of        *solvers.Arithmetic // that nodes and node belong to
 	nodes     []float64           // of rows of K, in ascending order, each once
 	node      []int               // that of each row
+	second    int                 // the first node that another row than the first has
 	places    []reading           // where rows read, [delays][nodes]
 	stretches []stretch           // of these
 	values    []float64           // [nodes] of one number
@@ -58,6 +58,9 @@ func (w *asWhole) order(form *solvers.Arithmetic) {
 	for _, c := range form.Nodes {
 		w.node = append(w.node, slices.Index(w.nodes, c))
 	}
+	if w.second = 0; w.node[0] == 0 && !slices.Contains(w.node[1:], 0) {
+		w.second = 1
+	}
 	w.values = make([]float64, len(w.nodes))
 }
 
@@ -88,20 +91,18 @@ func reach(x *Worker, s *solvers.Step, first int) {
 			}
 			from := j
 			if k >= lo {
-				p, end := r.steps[k], math.Inf(1)
+				p, end := r.steps[k], r.steps[k].T+float64((1+far)*r.steps[k].H)
 				if k < hi {
 					end = r.steps[k+1].T
 				}
-				for p.H > 0 && p.T < x.from && p.T < u && !(end < u) {
-					theta := (u - p.T) / p.H
-					if theta > 1+far || theta == 1 || p.curve == nil {
-						break
+				if p.curve != nil && p.T < x.from && p.T < u {
+					for !(end < u) {
+						at[j] = reading{k, (u - p.T) / p.H}
+						if j++; j == n {
+							break
+						}
+						u = s.Node(w.nodes[j]) - tau
 					}
-					at[j] = reading{k, theta}
-					if j++; j == n {
-						break
-					}
-					u = s.Node(w.nodes[j]) - tau
 				}
 				if j > from {
 					w.stretches = append(w.stretches, stretch{i, from, j, p})
@@ -125,16 +126,12 @@ func reach(x *Worker, s *solvers.Step, first int) {
 func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lags []float64, slopes bool) {
 	r, w := x.rec, &x.asWhole
 	w.order(form)
-	begin := 0
-	if first > 0 && w.node[0] == 0 && slices.Index(w.node[first:], 0) < 0 {
-		begin = 1
-	}
-	reach(x, s, begin)
+	reach(x, s, min(first, w.second))
 	if n := len(r.delays) * len(w.nodes); slopes && (len(w.slopes) < len(lags) || len(w.rates) < n) {
 		w.slopes, w.rates = make([]float64, len(lags)), make([]float64, n)
 	}
 	for i := range r.takes {
-		if of := r.one(i); of != nil {
+		if of := r.ones[i]; of != nil {
 			alone(x, i, of, s.Y0, slopes)
 			to := lags[of.to-x.n:]
 			for j := first; j < len(w.node); j++ {
@@ -150,14 +147,6 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 			}
 		}
 	}
-}
-
-// one returns what delay i reads, if that is one number of a state; else nil.
-func (r *Record) one(i int) *taken {
-	if t := r.takes[i]; len(t) == 1 && t[0].len == 1 && !t[0].discrete {
-		return &t[0]
-	}
-	return nil
 }
 
 // alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time.
@@ -227,7 +216,7 @@ func (x *Worker) PullSeededStep(
 		for i := range x.rec.delays {
 			k := i*len(w.nodes) + w.node[j]
 			at := w.places[k]
-			if of := x.rec.one(i); l == 1 && of != nil && x.rec.curved(at.step) {
+			if of := x.rec.ones[i]; l == 1 && of != nil && x.rec.curved(at.step) {
 				if v := bar[of.to-x.n]; v != 0 {
 					move := gatherOne(x, of.col, at, v, w.rates[k])
 					times[0] += move
@@ -235,7 +224,7 @@ func (x *Worker) PullSeededStep(
 				}
 			} else if pulls(x, i, bar) {
 				slopes := w.slopes[j*x.rec.lags:][:x.rec.lags]
-				if of := x.rec.one(i); of != nil {
+				if of := x.rec.ones[i]; of != nil {
 					slopes[of.to-x.n] = w.rates[k]
 				}
 				untake(x, i, at.step, at.theta, bar, slopes, times)

@@ -284,6 +284,9 @@ func regionOf(x *Worker, i int) int {
 		return x.reg[i]
 	}
 	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
+	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid-tau) { // as a rule
+		return last
+	}
 	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
 		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
 	}
@@ -357,7 +360,7 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 // take writes what delay i reads at theta of a step to lags. The present state is y.
 func take(x *Worker, i, step int, theta float64, y, lags []float64) {
 	r, whole := x.rec, false // x.x is the state there
-	fit := fitted(x, step, theta)
+	fit := r.curved(step)
 	for _, c := range r.takes[i] {
 		to := lags[c.to-x.n:][:c.len]
 		switch {
