@@ -236,22 +236,6 @@ func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 	}
 }
 
-// gatherOne is gather of one number in one lane, of a column of curves, with cotangent w and slope rate. It returns the cotangent
-// of the time.
-func gatherOne(x *Worker, col int, at reading, w, rate float64) (move float64) {
-	g, u := x.gatheredAt(at.step), float64(2*at.theta)-1
-	v := float64(at.theta * w)
-	for k := col; k < len(g.c); k += len(x.rec.late) {
-		g.c[k] += v
-		v = float64(v * u)
-	}
-	move = float64(rate * w)
-	g.y0[col] += w
-	g.t[0] -= move
-	g.h[0] -= float64(at.theta * move)
-	return move
-}
-
 // gatheredAt returns what is gathered for a step, of which something is read.
 func (x *Worker) gatheredAt(step int) *gathered {
 	for len(x.gathered) <= step {

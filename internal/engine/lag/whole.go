@@ -26,7 +26,8 @@ type asWhole struct {
 	values    []float64           // [nodes] of one number
 	rates     []float64           // [delays][nodes] slopes by time, of delays that read one number
 	slopes    []float64           // [rows][lags] those of others
-	times     []float64           // cotangents of the time of a row
+	times     []float64           // cotangents of the times of rows
+	rising    []rising            // of coefficients of curves
 }
 
 // made reports whether s is that step.
@@ -46,6 +47,9 @@ type stretch struct {
 	delay, first, till int
 	of                 *kept
 }
+
+// rising are the cotangents v u^k of the coefficients of a curve.
+type rising struct{ v, u float64 }
 
 // order makes w.nodes those of an arithmetic. In their order, rows of a step read neighbours.
 func (w *asWhole) order(form *solvers.Arithmetic) {
@@ -206,32 +210,76 @@ func (x *Worker) PullSeededStep(
 		return false
 	}
 	lagsOf(x, s, a, 0, lags, true)
-	bars := x.w.PullReading(a, s, c, seeds)
-	l, n, rows := x.l, x.rec.lags*x.l, len(a.Nodes)
-	w := &x.asWhole
+	bars, w := x.w.PullReading(a, s, c, seeds), &x.asWhole
+	if x.l == 1 && len(x.rec.ones) == 1 && x.rec.ones[0] != nil && !slices.ContainsFunc(w.stretches, anything) {
+		gatherRows(x, bars, c.T0)
+		return true
+	}
+	l, n := x.l, x.rec.lags*x.l
 	times := w.times
-	for j := rows - 1; j >= 0; j-- {
+	for j := len(w.node) - 1; j >= 0; j-- {
 		bar := bars[j*(n+l):][:n+l]
 		times = append(times[:0], bar[n:]...)
 		for i := range x.rec.delays {
-			k := i*len(w.nodes) + w.node[j]
-			at := w.places[k]
-			if of := x.rec.ones[i]; l == 1 && of != nil && x.rec.curved(at.step) {
-				if v := bar[of.to-x.n]; v != 0 {
-					move := gatherOne(x, of.col, at, v, w.rates[k])
-					times[0] += move
-					x.db[x.rec.delays[i].at] -= move
-				}
-			} else if pulls(x, i, bar) {
-				slopes := w.slopes[j*x.rec.lags:][:x.rec.lags]
-				if of := x.rec.ones[i]; of != nil {
-					slopes[of.to-x.n] = w.rates[k]
-				}
-				untake(x, i, at.step, at.theta, bar, slopes, times)
+			if !pulls(x, i, bar) {
+				continue
 			}
+			k := i*len(w.nodes) + w.node[j]
+			slopes := w.slopes[j*x.rec.lags:][:x.rec.lags]
+			if of := x.rec.ones[i]; of != nil {
+				slopes[of.to-x.n] = w.rates[k]
+			}
+			untake(x, i, w.places[k].step, w.places[k].theta, bar, slopes, times)
 		}
 		add(c.T0, times)
 	}
 	w.times = times
 	return true
+}
+
+// anything reports whether what is read in a stretch may be something else than a curve.
+func anything(g stretch) bool { return g.of == nil }
+
+// gatherRows transposes what the rows of a step read of curves, one number after one delay in one lane: bars [rows][2] are
+// the cotangents of that and of the time, which it adds to t0. Sums have the order of the rows, the last one first.
+func gatherRows(x *Worker, bars, t0 []float64) {
+	w, of, late := &x.asWhole, x.rec.ones[0], len(x.rec.late)
+	moves := w.times[:0]
+	for range w.node {
+		moves = append(moves, 0)
+	}
+	for _, s := range w.stretches {
+		var g *gathered
+		parts := w.rising[:0]
+		for j := len(w.node) - 1; j >= 0; j-- {
+			node, bar := w.node[j], bars[2*j]
+			if node < s.first || node >= s.till || bar == 0 {
+				continue
+			}
+			if g == nil {
+				g = x.gatheredAt(w.places[node].step)
+			}
+			theta, move := w.places[node].theta, float64(w.rates[node]*bar)
+			parts, moves[j] = append(parts, rising{float64(theta * bar), float64(2*theta) - 1}), move
+			g.y0[of.col] += bar
+			g.t[0] -= move
+			g.h[0] -= float64(theta * move)
+		}
+		w.rising = parts
+		for ; len(parts) > 0; parts = parts[min(4, len(parts)):] { // side by side
+			var p [4]rising
+			copy(p[:], parts)
+			v0, v1, v2, v3 := p[0].v, p[1].v, p[2].v, p[3].v
+			u0, u1, u2, u3 := p[0].u, p[1].u, p[2].u, p[3].u
+			for k := of.col; k < len(g.c); k += late {
+				g.c[k] = g.c[k] + v0 + v1 + v2 + v3
+				v0, v1, v2, v3 = float64(v0*u0), float64(v1*u1), float64(v2*u2), float64(v3*u3)
+			}
+		}
+	}
+	for j := len(w.node) - 1; j >= 0; j-- {
+		t0[0] += bars[2*j+1] + moves[j]
+		x.db[x.rec.delays[0].at] -= moves[j]
+	}
+	w.times = moves
 }

@@ -75,8 +75,10 @@ func (w *Steps) PullReading(
 	for i := range v.sums {
 		at += len(v.sums[i].in)
 	}
-	at += copy(v.bar[at:], seeds.T)
-	at += copy(v.bar[at:], seeds.Y0)
+	work.CopyFew(v.bar[at:], seeds.T)
+	at += len(seeds.T)
+	work.CopyFew(v.bar[at:], seeds.Y0)
+	at += len(seeds.Y0)
 	at += copy(v.bar[at:], seeds.K)
 	late := 0
 	for _, p := range w.Kit.Layout.Late {
