@@ -56,7 +56,7 @@ const many = 8
 func (c curve) value(n, col int, theta float64) (v float64) {
 	u := float64(2*theta) - 1
 	for k := len(c) - n + col; k >= 0; k -= n {
-		v = float64(v*u) + c[k]
+		v = math.FMA(v, u, c[k])
 	}
 	return v
 }
@@ -65,10 +65,10 @@ func (c curve) value(n, col int, theta float64) (v float64) {
 func (c curve) slope(n, col int, theta float64) (v, rate float64) {
 	u, d := float64(2*theta)-1, 0.0
 	for k := len(c) - n + col; k >= 0; k -= n {
-		d = float64(d*u) + v
-		v = float64(v*u) + c[k]
+		d = math.FMA(d, u, v)
+		v = math.FMA(v, u, c[k])
 	}
-	return v, float64(2*theta*d) + v
+	return v, math.FMA(2*theta, d, v)
 }
 
 // values writes what of reads at places of the step, the first number, with the bits of value. Curves have n columns.
@@ -82,7 +82,7 @@ func (s *kept) values(n int, of *taken, at []reading, to []float64) {
 		var v0, v1, v2, v3 float64
 		for k := len(c) - n + of.col; k >= 0; k -= n {
 			by := c[k]
-			v0, v1, v2, v3 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by, float64(v3*u3)+by
+			v0, v1, v2, v3 = math.FMA(v0, u0, by), math.FMA(v1, u1, by), math.FMA(v2, u2, by), math.FMA(v3, u3, by)
 		}
 		to[j], to[j1] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0)
 		to[j2], to[j3] = math.FMA(t2, v2, y0), math.FMA(t3, v3, y0)
@@ -100,13 +100,13 @@ func (s *kept) slopes(n int, of *taken, at []reading, to, rates []float64) {
 		var v0, v1, v2, d0, d1, d2 float64
 		for k := len(c) - n + of.col; k >= 0; k -= n {
 			by := c[k]
-			d0, d1, d2 = float64(d0*u0)+v0, float64(d1*u1)+v1, float64(d2*u2)+v2
-			v0, v1, v2 = float64(v0*u0)+by, float64(v1*u1)+by, float64(v2*u2)+by
+			d0, d1, d2 = math.FMA(d0, u0, v0), math.FMA(d1, u1, v1), math.FMA(d2, u2, v2)
+			v0, v1, v2 = math.FMA(v0, u0, by), math.FMA(v1, u1, by), math.FMA(v2, u2, by)
 		}
 		to[j], to[j1], to[j2] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0), math.FMA(t2, v2, y0)
-		rates[j] = (float64(2*t0*d0) + v0) / s.H
-		rates[j1] = (float64(2*t1*d1) + v1) / s.H
-		rates[j2] = (float64(2*t2*d2) + v2) / s.H
+		rates[j] = math.FMA(2*t0, d0, v0) / s.H
+		rates[j1] = math.FMA(2*t1, d1, v1) / s.H
+		rates[j2] = math.FMA(2*t2, d2, v2) / s.H
 	}
 }
 
