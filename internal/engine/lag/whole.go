@@ -86,11 +86,12 @@ func reach(x *Worker, s *solvers.Step, first int) {
 		for j := first; j < n; {
 			t := s.Node(w.nodes[j])
 			u := t - tau
-			// As a rule the step is that of the last node or the next one. That of the first node of a transpose is the
-			// one before.
-			if k >= lo && k < hi && r.steps[k+1].T < u {
+			// The step is near that of the last node, as a rule.
+			const few = 4
+			for n := 0; n < few && k >= lo && k < hi && r.steps[k+1].T < u; n++ {
 				k++
-			} else if j == first && k > lo && !(r.steps[k].T < u) {
+			}
+			for n := 0; n < few && k > lo && !(r.steps[k].T < u); n++ {
 				k--
 			}
 			from := j
