@@ -71,45 +71,6 @@ func (c curve) slope(n, col int, theta float64) (v, rate float64) {
 	return v, math.FMA(2*theta, d, v)
 }
 
-// values writes what of reads at places of the step, the first number, with the bits of value. Curves have n columns.
-func (s *kept) values(n int, of *taken, at []reading, to []float64) {
-	y0 := s.Y0[of.from]
-	c, last := s.curve, len(at)-1
-	for j := 0; j <= last; j += 4 { // side by side, the last of them more than once
-		j1, j2, j3 := min(j+1, last), min(j+2, last), min(j+3, last)
-		t0, t1, t2, t3 := at[j].theta, at[j1].theta, at[j2].theta, at[j3].theta
-		u0, u1, u2, u3 := float64(2*t0)-1, float64(2*t1)-1, float64(2*t2)-1, float64(2*t3)-1
-		var v0, v1, v2, v3 float64
-		for k := len(c) - n + of.col; k >= 0; k -= n {
-			by := c[k]
-			v0, v1, v2, v3 = math.FMA(v0, u0, by), math.FMA(v1, u1, by), math.FMA(v2, u2, by), math.FMA(v3, u3, by)
-		}
-		to[j], to[j1] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0)
-		to[j2], to[j3] = math.FMA(t2, v2, y0), math.FMA(t3, v3, y0)
-	}
-}
-
-// slopes is values together with the slopes by time.
-func (s *kept) slopes(n int, of *taken, at []reading, to, rates []float64) {
-	y0 := s.Y0[of.from]
-	c, last := s.curve, len(at)-1
-	for j := 0; j <= last; j += 3 {
-		j1, j2 := min(j+1, last), min(j+2, last)
-		t0, t1, t2 := at[j].theta, at[j1].theta, at[j2].theta
-		u0, u1, u2 := float64(2*t0)-1, float64(2*t1)-1, float64(2*t2)-1
-		var v0, v1, v2, d0, d1, d2 float64
-		for k := len(c) - n + of.col; k >= 0; k -= n {
-			by := c[k]
-			d0, d1, d2 = math.FMA(d0, u0, v0), math.FMA(d1, u1, v1), math.FMA(d2, u2, v2)
-			v0, v1, v2 = math.FMA(v0, u0, by), math.FMA(v1, u1, by), math.FMA(v2, u2, by)
-		}
-		to[j], to[j1], to[j2] = math.FMA(t0, v0, y0), math.FMA(t1, v1, y0), math.FMA(t2, v2, y0)
-		rates[j] = math.FMA(2*t0, d0, v0) / s.H
-		rates[j1] = math.FMA(2*t1, d1, v1) / s.H
-		rates[j2] = math.FMA(2*t2, d2, v2) / s.H
-	}
-}
-
 // curveAt writes the states that of reads at theta of a step.
 func curveAt(x *Worker, step int, theta float64, of *taken, y []float64) {
 	s, n := x.rec.steps[step], len(x.rec.late)

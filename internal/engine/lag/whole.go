@@ -3,6 +3,7 @@ package lag
 import (
 	"slices"
 
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/solvers"
 )
 
@@ -21,8 +22,9 @@ type asWhole struct {
 	nodes     []float64           // of rows of K, in ascending order, each once
 	node      []int               // that of each row
 	second    int                 // the first node that another row than the first has
-	places    []reading           // where rows read, [delays][nodes]
-	stretches []stretch           // of these
+	stretches []stretch           // of nodes
+	steps     []int               // that are read, [delays][nodes]
+	thetas    []float64           // and where in them; this and the next two have room for fours of nodes
 	values    []float64           // [nodes] of one number
 	rates     []float64           // [delays][nodes] slopes by time, of delays that read one number
 	slopes    []float64           // [rows][lags] those of others
@@ -33,12 +35,6 @@ type asWhole struct {
 // made reports whether s is that step.
 func (w *asWhole) made(s *solvers.Step) bool {
 	return w.some && s.T == w.t && s.T1 == w.t1 && s.Member == w.member && slices.Equal(s.Y1, w.y1)
-}
-
-// reading is where the past is read: a step of the record, and where in it.
-type reading struct {
-	step  int
-	theta float64
 }
 
 // stretch are the nodes from first to till, at which a delay reads the curve of one step. Where of is nil, they are one,
@@ -65,16 +61,16 @@ func (w *asWhole) order(form *solvers.Arithmetic) {
 	if w.second = 0; w.node[0] == 0 && !slices.Contains(w.node[1:], 0) {
 		w.second = 1
 	}
-	w.values = make([]float64, len(w.nodes))
+	w.values = make([]float64, len(w.nodes)+3)
 }
 
-// reach makes x.places those that are read at the nodes of a step from the first on.
+// reach makes w.steps and w.thetas those that are read at the nodes of a step from the first on.
 func reach(x *Worker, s *solvers.Step, first int) {
 	r, w := x.rec, &x.asWhole
 	x.taus(s.T, s.Y0)
 	n := len(w.nodes)
-	if room := len(r.delays) * n; len(w.places) < room {
-		w.places = make([]reading, room)
+	if room := len(r.delays)*n + 3; len(w.steps) < room {
+		w.steps, w.thetas, w.rates = make([]int, room), make([]float64, room), make([]float64, room)
 	}
 	w.stretches = w.stretches[:0]
 	for i := range r.delays {
@@ -82,7 +78,8 @@ func reach(x *Worker, s *solvers.Step, first int) {
 		if region := regionOf(x, i); region >= 0 {
 			lo, hi = r.bounds(region)
 		}
-		at, tau, k := w.places[i*n:][:n], x.tau[i], min(max(x.last[i], lo), hi)
+		steps, thetas := w.steps[i*n:][:n], w.thetas[i*n:][:n]
+		tau, k := x.tau[i], min(max(x.last[i], lo), hi)
 		for j := first; j < n; {
 			t := s.Node(w.nodes[j])
 			u := t - tau
@@ -102,7 +99,7 @@ func reach(x *Worker, s *solvers.Step, first int) {
 				}
 				if p.curve != nil && p.T < x.from && p.T < u {
 					for !(end < u) {
-						at[j] = reading{k, (u - p.T) / p.H}
+						steps[j], thetas[j] = k, (u-p.T)/p.H
 						if j++; j == n {
 							break
 						}
@@ -114,7 +111,7 @@ func reach(x *Worker, s *solvers.Step, first int) {
 				}
 			}
 			if j == from {
-				at[j].step, at[j].theta = x.locate(i, t)
+				steps[j], thetas[j] = x.locate(i, t)
 				k = min(max(x.last[i], lo), hi)
 				j++
 				w.stretches = append(w.stretches, stretch{i, from, j, nil})
@@ -132,8 +129,8 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 	r, w := x.rec, &x.asWhole
 	w.order(form)
 	reach(x, s, min(first, w.second))
-	if n := len(r.delays) * len(w.nodes); slopes && (len(w.slopes) < len(lags) || len(w.rates) < n) {
-		w.slopes, w.rates = make([]float64, len(lags)), make([]float64, n)
+	if slopes && len(w.slopes) < len(lags) {
+		w.slopes = make([]float64, len(lags))
 	}
 	for i := range r.takes {
 		if of := r.ones[i]; of != nil {
@@ -145,16 +142,17 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 			continue
 		}
 		for j := first; j < len(w.node); j++ {
-			at := w.places[i*len(w.nodes)+w.node[j]]
-			take(x, i, at.step, at.theta, s.Y0, lags[j*r.lags:][:r.lags])
-			if slopes && r.curved(at.step) {
-				slopesOf(x, i, at.step, at.theta, w.slopes[j*r.lags:][:r.lags])
+			k := i*len(w.nodes) + w.node[j]
+			take(x, i, w.steps[k], w.thetas[k], s.Y0, lags[j*r.lags:][:r.lags])
+			if slopes && r.curved(w.steps[k]) {
+				slopesOf(x, i, w.steps[k], w.thetas[k], w.slopes[j*r.lags:][:r.lags])
 			}
 		}
 	}
 }
 
-// alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time.
+// alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time. The last four
+// nodes of a stretch may reach into the next one, which is read later.
 func alone(x *Worker, i int, of *taken, y []float64, slopes bool) {
 	w, n, to := &x.asWhole, len(x.asWhole.nodes), of.to-x.n
 	for k := range w.stretches {
@@ -162,18 +160,19 @@ func alone(x *Worker, i int, of *taken, y []float64, slopes bool) {
 		if g.delay != i {
 			continue
 		}
-		at, values := w.places[i*n+g.first:i*n+g.till], w.values[g.first:g.till]
-		switch {
-		case g.of == nil:
-			take(x, i, at[0].step, at[0].theta, y, x.lags)
-			if values[0] = x.lags[to]; slopes && x.rec.curved(at[0].step) {
-				slopesOf(x, i, at[0].step, at[0].theta, x.lags)
-				w.rates[i*n+g.first] = x.lags[to]
+		at, fours := i*n+g.first, (g.till-g.first+3)&^3
+		values, thetas, rates := w.values[g.first:][:fours], w.thetas[at:][:fours], w.rates[at:][:fours]
+		switch s := g.of; {
+		case s == nil:
+			take(x, i, w.steps[at], thetas[0], y, x.lags)
+			if values[0] = x.lags[to]; slopes && x.rec.curved(w.steps[at]) {
+				slopesOf(x, i, w.steps[at], thetas[0], x.lags)
+				rates[0] = x.lags[to]
 			}
 		case slopes:
-			g.of.slopes(len(x.rec.late), of, at, values, w.rates[i*n+g.first:i*n+g.till])
+			simd.HornerSlopes(values, rates, thetas, s.Y0[of.from], s.H, s.curve[of.col:], len(x.rec.late))
 		default:
-			g.of.values(len(x.rec.late), of, at, values)
+			simd.Horner(values, thetas, s.Y0[of.from], s.curve[of.col:], len(x.rec.late))
 		}
 	}
 }
@@ -230,7 +229,7 @@ func (x *Worker) PullSeededStep(
 			if of := x.rec.ones[i]; of != nil {
 				slopes[of.to-x.n] = w.rates[k]
 			}
-			untake(x, i, w.places[k].step, w.places[k].theta, bar, slopes, times)
+			untake(x, i, w.steps[k], w.thetas[k], bar, slopes, times)
 		}
 		add(c.T0, times)
 	}
@@ -258,9 +257,9 @@ func gatherRows(x *Worker, bars, t0 []float64) {
 				continue
 			}
 			if g == nil {
-				g = x.gatheredAt(w.places[node].step)
+				g = x.gatheredAt(w.steps[node])
 			}
-			theta, move := w.places[node].theta, float64(w.rates[node]*bar)
+			theta, move := w.thetas[node], float64(w.rates[node]*bar)
 			parts, moves[j] = append(parts, rising{float64(theta * bar), float64(2*theta) - 1}), move
 			g.y0[of.col] += bar
 			g.t[0] -= move
