@@ -281,10 +281,10 @@ func (r *Record) made(s *solvers.Step, c curve) {
 	r.steps[n].copy(s, c)
 }
 
-// kept is a step of the record.
+// kept is a step of the record, with what is read most first.
 type kept struct {
-	solvers.Step
 	curve curve
+	solvers.Step
 }
 
 // copy makes k a copy of a step and its curve.
