@@ -31,6 +31,7 @@ func combine(out, base *float64, h float64, c *float64, row *int, terms int, k *
 }
 
 func horner(out, theta *float64, base float64, c *float64, terms, stride, n int) { panic(noKernels) }
+
 func hornerSlopes(out, rates, theta *float64, base, h float64, c *float64, terms, stride, n int) {
 	panic(noKernels)
 }

@@ -8,9 +8,9 @@ import (
 	"odes.dev/odes/solvers/stages"
 )
 
-// curve is the dense output of a step as one polynomial for each state that is read late, y₀ + θ Σ c_k (2θ - 1)^k. Steps are read more
-// often than they are made, and the numbers β_j(θ) of all stages cost more than the step itself. [degree][late], nil for a
-// step without length and for methods whose dense output is no such sum.
+// curve is the dense output of a step as one polynomial for each state that is read late, y₀ + θ Σ c_k (2θ - 1)^k.
+// Steps are read more often than they are made, and the numbers β_j(θ) of all stages cost more than the step itself.
+// [degree][late], nil for a step without length and for methods whose dense output is no such sum.
 type curve []float64
 
 // fit returns the curve of a step all rows of which are known. It is overwritten by the next one.
@@ -158,7 +158,7 @@ type gathered struct {
 // adds those of the time to x.sb. Unless they are nil, slopes are what slopesOf has written.
 func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 	n, l := len(x.rec.late), x.l
-	g := x.gatheredAt(step)
+	g := gatheredAt(x, step)
 	if slopes == nil {
 		slopes = x.lags
 		slopesOf(x, i, step, theta, slopes)
@@ -198,7 +198,7 @@ func gather(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 }
 
 // gatheredAt returns what is gathered for a step, of which something is read.
-func (x *Worker) gatheredAt(step int) *gathered {
+func gatheredAt(x *Worker, step int) *gathered {
 	for len(x.gathered) <= step {
 		x.gathered = append(x.gathered, gathered{})
 	}

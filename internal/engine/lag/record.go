@@ -17,7 +17,6 @@ import (
 	"sort"
 
 	"odes.dev/odes/internal/base/elem"
-	"odes.dev/odes/internal/engine/work"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 )
@@ -45,6 +44,13 @@ type source struct {
 	moves bool
 }
 
+// byDelay is what delays read.
+type byDelay struct {
+	takes [][]taken // of each delay
+	ones  []*taken  // likewise, of those that read one number of a state; nil for others
+	late  []int     // the states that are read
+}
+
 // gap is where the record is not smooth: pieces on both sides of it are not read as one.
 type gap struct {
 	t     float64
@@ -59,16 +65,14 @@ type gap struct {
 
 // Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
 type Record struct {
-	n, q   int   // states and quadratures
-	lags   int   // elements of lags, behind the states
-	late   []int // the states that curves are of
-	list   []place
-	reads  []read
-	takes  [][]taken // of each delay
-	ones   []*taken  // likewise, of those that read one number of a state; nil for others
-	delays []source  // in the order of the first reads
-	begins []bool    // of delays: all that they read begins at the start, with a past before it
-	moving int       // elements of delays that move
+	n, q  int // states and quadratures
+	lags  int // elements of lags, behind the states
+	list  []place
+	reads []read
+	byDelay
+	delays []source // in the order of the first reads
+	begins []bool   // of delays: all that they read begins at the start, with a past before it
+	moving int      // elements of delays that move
 	spans  []*model.Lag
 
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
@@ -300,9 +304,9 @@ func (k *kept) copy(s *solvers.Step, c curve) {
 	}
 	k.T, k.H, k.T1, k.Member, k.Dense = s.T, s.H, s.T1, s.Member, true
 	copy(k.K, s.K)
-	work.CopyFew(k.Y0, s.Y0)
-	work.CopyFew(k.Y1, s.Y1)
-	work.CopyFew(k.curve, c)
+	copy(k.Y0, s.Y0)
+	copy(k.Y1, s.Y1)
+	copy(k.curve, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a

@@ -37,8 +37,8 @@ func (w *asWhole) made(s *solvers.Step) bool {
 	return w.some && s.T == w.t && s.T1 == w.t1 && s.Member == w.member && slices.Equal(s.Y1, w.y1)
 }
 
-// stretch are the nodes from first to till, at which a delay reads the curve of one step. Where of is nil, they are one,
-// and what is read there is anything.
+// stretch are the nodes from first to till, at which a delay reads the curve of one step. Where of is nil, they are
+// one, and what is read there is anything.
 type stretch struct {
 	delay, first, till int
 	of                 *kept
@@ -151,8 +151,8 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 	}
 }
 
-// alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time. The last four
-// nodes of a stretch may reach into the next one, which is read later.
+// alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time. The last
+// four nodes of a stretch may reach into the next one, which is read later.
 func alone(x *Worker, i int, of *taken, y []float64, slopes bool) {
 	w, n, to := &x.asWhole, len(x.asWhole.nodes), of.to-x.n
 	for k := range w.stretches {
@@ -240,8 +240,8 @@ func (x *Worker) PullSeededStep(
 // anything reports whether what is read in a stretch may be something else than a curve.
 func anything(g stretch) bool { return g.of == nil }
 
-// gatherRows transposes what the rows of a step read of curves, one number after one delay in one lane: bars [rows][2] are
-// the cotangents of that and of the time, which it adds to t0. Sums have the order of the rows, the last one first.
+// gatherRows transposes what the rows of a step read of curves, one number after one delay in one lane: bars [rows][2]
+// are the cotangents of that and of the time, which it adds to t0. Sums have the order of the rows, the last one first.
 func gatherRows(x *Worker, bars, t0 []float64) {
 	w, of, late := &x.asWhole, x.rec.ones[0], len(x.rec.late)
 	moves := w.times[:0]
@@ -257,7 +257,7 @@ func gatherRows(x *Worker, bars, t0 []float64) {
 				continue
 			}
 			if g == nil {
-				g = x.gatheredAt(w.steps[node])
+				g = gatheredAt(x, w.steps[node])
 			}
 			theta, move := w.thetas[node], float64(w.rates[node]*bar)
 			parts, moves[j] = append(parts, rising{float64(theta * bar), float64(2*theta) - 1}), move

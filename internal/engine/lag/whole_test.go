@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/internal/testing/modeltest"
 )
 
-// TestWholeSteps compares two runs by one worker, the first of which makes its first steps stage by stage and the second
-// none. Values and derivatives have the same bits.
+// TestWholeSteps compares two runs by one worker, the first of which makes its first steps stage by stage and the
+// second none. Values and derivatives have the same bits.
 func TestWholeSteps(t *testing.T) {
 	for name, text := range map[string]string{
 		"one": "state x = 1\nx' = 1 - a*x - b*delay(x, tau)\n",

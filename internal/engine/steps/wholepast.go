@@ -37,8 +37,8 @@ func (v *wholeSteps) lags(w *Steps, form *solvers.Arithmetic, back bool) []float
 }
 
 // MakeReading makes the step s, the first row of whose K is there, as a whole. What its rows read of the past is in
-// what Lags returned. It returns the curve of the dense output, of the states that are read late, which is overwritten by
-// the next step.
+// what Lags returned. It returns the curve of the dense output, of the states that are read late, which is overwritten
+// by the next step.
 func (w *Steps) MakeReading(form *solvers.Arithmetic, s *solvers.Step) (curve []float64) {
 	v := &w.whole.steps
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)

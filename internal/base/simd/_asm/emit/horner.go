@@ -7,9 +7,9 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// Horner writes out[i] = base + θ[i]·Σ_k c[k·stride]·u^k with u = 2θ[i] - 1, by Horner's rule, fused: arguments out, theta,
-// base, c, terms > 0, stride, n, a multiple of four. With slopes, rates[i] becomes the derivative by θ over h: arguments
-// rates and h besides.
+// Horner writes out[i] = base + θ[i]·Σ_k c[k·stride]·u^k with u = 2θ[i] - 1, by Horner's rule, fused: arguments out,
+// theta, base, c, terms > 0, stride, n, a multiple of four. With slopes, rates[i] becomes the derivative by θ over h:
+// arguments rates and h besides.
 func Horner(args Args, slopes bool) {
 	names := []string{"out", "theta"}
 	if slopes {
