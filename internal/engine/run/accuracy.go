@@ -120,9 +120,9 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 				return nil, err
 			}
 		}
-		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
-		s.TakeBeside(d, o.Strange == "")
+		s.TakeBeside(d)
 		s.TellSides(r.model.Explain, decided, d != nil && d.Clears)
+		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 		o.Faint = r.faint || b.faint
 	}
 	if !r.settings.Trust {
