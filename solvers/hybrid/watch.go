@@ -347,7 +347,7 @@ func (s *watcher) leave() (verdict, error) {
 		}
 		h := s.historyOf(i)
 		kind, _, _ := h.pattern()
-		zeno := kind == solvers.Zeno && s.opts.Fixed == 0 // a given step may be longer than a bounce that is none of the last
+		zeno := kind == solvers.Zeno && s.opts.Fixed == 0 // steps of a given length may pass a bounce
 		if n := min(h.count, len(h.last)); zeno ||
 			n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
 			return retry, &solvers.ChatteringError{
