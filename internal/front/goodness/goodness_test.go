@@ -259,11 +259,13 @@ func TestBelow(t *testing.T) {
 	below := 0
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		if x.Below {
+		if x.Side != 0 {
 			below++
 		}
-		if x.Below != math.IsNaN(x.NPDE) || x.Below != math.IsNaN(x.CWRes) || x.Below != math.IsNaN(x.IWRes) {
-			t.Errorf("%+v", x)
+		for _, of := range []float64{x.NPDE, x.CWRes, x.IWRes} {
+			if (x.Side != 0) != math.IsNaN(of) {
+				t.Errorf("%+v", x)
+			}
 		}
 		for _, y := range r.Simulated[i] {
 			if y < 1 {
