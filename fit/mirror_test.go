@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/fit"
 )
 
@@ -151,4 +152,18 @@ func count(list []fit.Prediction) (n int) {
 		}
 	}
 	return n
+}
+
+// TestUnclearLimits: where a limit depends on params, it is not known which data are numbers, and none has a residual.
+func TestUnclearLimits(t *testing.T) {
+	this, _ := mirrored("normal", "above = b*6", "", "known")
+	list, err := fit.Predict(t.Context(), parse(t, this), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if !math.IsNaN(list[i].Residual) {
+			t.Errorf("row %d: %+v", i, list[i])
+		}
+	}
 }

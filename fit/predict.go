@@ -13,7 +13,7 @@ import (
 // PredictionOf returns row k of g, without a standard error.
 func PredictionOf(g *odes.Compared, k int) Prediction {
 	sd, residual := scatter(g, k)
-	if g.Side[k] != 0 {
+	if !g.Measured(k) {
 		residual = math.NaN()
 	}
 	return Prediction{

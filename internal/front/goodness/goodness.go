@@ -60,6 +60,8 @@ type Row struct {
 	// IPred in standard deviations of the noise. CWRes is the conditional weighted residual, and NPDE the normalised
 	// prediction distribution error. NaN where there is none.
 	Pred, IPred, IWRes, CWRes, NPDE float64
+
+	measured bool // the datum is known to be a number
 }
 
 // Covariate is a number of each subject, in the order of those of the population.
@@ -220,6 +222,16 @@ func (j *job) predict(ctx context.Context) error {
 			j.out.Rows[l.at[k]].CWRes = x
 		}
 	}
+	var unclear []string
+	for i := range j.groups {
+		if g := &j.groups[i]; g.Unclear && !slices.Contains(unclear, g.Observation) {
+			unclear = append(unclear, g.Observation)
+		}
+	}
+	if len(unclear) > 0 {
+		j.warn("limits of quantification of %s depend on params: there are no residuals and no NPDE, and simulated data "+
+			"have no such limits", diag.All(unclear))
+	}
 	if len(j.without) > 0 {
 		j.warn("there is no CWRES for %s: it is for normal and lognormal noise; NPDE is for any", diag.All(j.without))
 	}
@@ -247,7 +259,8 @@ func (j *job) linearise(c *odes.Comparison, subjects map[string]*linear, keep, z
 				nan := math.NaN()
 				j.out.Rows = append(j.out.Rows, Row{
 					Subject: g.Experiment, Observation: g.Observation, Unit: g.Unit, Line: g.Row[k], T: g.T[k],
-					Data: g.Data[k], Side: g.Side[k], Pred: f, IPred: nan, IWRes: nan, CWRes: nan, NPDE: nan,
+					Data: g.Data[k], Side: g.Side[k], measured: g.Measured(k), Pred: f,
+					IPred: nan, IWRes: nan, CWRes: nan, NPDE: nan,
 				})
 			default:
 				p := fit.PredictionOf(g, k)
@@ -423,7 +436,7 @@ func (j *job) npde() {
 	for i := range j.effects {
 		var at []int
 		for k := range j.out.Rows {
-			if r := &j.out.Rows[k]; r.Subject == j.effects[i].Experiment && r.Side == 0 {
+			if r := &j.out.Rows[k]; r.Subject == j.effects[i].Experiment && r.measured {
 				at = append(at, k)
 			}
 		}

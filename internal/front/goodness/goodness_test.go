@@ -3,6 +3,7 @@ package goodness
 import (
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -377,5 +378,27 @@ objective L = nll()
 	}
 	if cut == 0 {
 		t.Error("no band comes to the limit")
+	}
+}
+
+// TestUnclear: where limits depend on params, no datum is known to be a number, and a warning says so.
+func TestUnclear(t *testing.T) {
+	r := run(t, `time t from 0 to 5
+param b0 = 2.5, w = 0.5, sd = 0.3, most = 3
+random e ~ normal(0, w)
+state x = b0 + e
+x' = 0.2
+data D { id = [1, 1, 2, 2]  time = [0, 1, 2, 1]  v = [2.3, 2.2, 3, 1.9] }
+observe y = x ~ normal(sd, above = most) from D.v
+experiment s from D by D.id { }
+objective L = nll()
+`, 1, 20)
+	for i := range r.Rows {
+		if x := &r.Rows[i]; !math.IsNaN(x.NPDE) || !math.IsNaN(x.IWRes) || !math.IsNaN(x.CWRes) {
+			t.Errorf("row %d: %+v", i, *x)
+		}
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "limits of quantification of y depend") {
+		t.Errorf("%+v", r.Warnings)
 	}
 }
