@@ -229,8 +229,8 @@ func (j *job) predict(ctx context.Context) error {
 		}
 	}
 	if len(unclear) > 0 {
-		j.warn("limits of quantification of %s depend on params: there are no residuals and no NPDE, and simulated data "+
-			"have no such limits", diag.All(unclear))
+		j.warn("limits of quantification of %s depend on params: there are no residuals and no NPDE, and simulated "+
+			"data have no such limits", diag.All(unclear))
 	}
 	if len(j.without) > 0 {
 		j.warn("there is no CWRES for %s: it is for normal and lognormal noise; NPDE is for any", diag.All(j.without))
