@@ -130,8 +130,12 @@ func (s *sweep) sow(i int) (sown bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if _, err := s.interpolant(i); err != nil {
+	fresh, err := s.loadDense(i)
+	if err != nil {
 		return false, err
+	}
+	if fresh {
+		s.moved.clear()
 	}
 	return reads.Sow(i, &s.dense, s.method), nil
 }

@@ -3,6 +3,7 @@ package sens
 import (
 	"context"
 	"math"
+	"slices"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/solvers/record"
@@ -24,13 +25,11 @@ type Crosser interface {
 	Meets(at *Meeting) bool
 	// Show shows the motion of states and discretes at the start of a run of which nothing is crossed at the start.
 	Show(direction int, td float64, pd, y, d []float64)
-	// Start moves the motion of the initial states and discretes, at the start of the run, whose time moves by td, to
-	// behind what comes there, and makes it one at a fixed time.
-	Start(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
-	// meeting, where params move by pd[P]. direction numbers the motion. far is how far times of steps before have
-	// moved at most: what is small beside that may be rounding.
-	Cross(at *Meeting, direction int, far float64, pd, y, d, f []float64) error
+	// meeting, where params move by pd[P]. direction numbers the motion. td is how far times of steps before have moved
+	// at most: what is small beside that may be rounding. At the start of the run it is how far that moves, and motions
+	// are those of initial values at the time that moves.
+	Cross(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Jump returns by how much functionals are others along a direction than in the run; nil where they are the same.
 	Jump(direction int) []float64
 }
@@ -136,7 +135,7 @@ func (a *Sided) Along(
 
 // beyond returns values where functionals have jumped, and writes derivatives there along the direction of lane j.
 func (w *sidedWalk) beyond(jump []float64, j int, slopes []float64) (values []float64) {
-	f := append([]float64(nil), w.res.Functionals...)
+	f := slices.Clone(w.res.Functionals)
 	for i, x := range jump {
 		f[i] += x
 	}
@@ -173,7 +172,7 @@ func (w *sidedWalk) find() (err error) {
 			mk++
 			continue
 		}
-		at := &meeting{Meeting: Meeting{Fired: append([]solvers.Firing(nil), fired...), Number: number}}
+		at := &meeting{Meeting: Meeting{Fired: slices.Clone(fired), Number: number}}
 		first := after
 		for first > 0 && run.Length(first) == 0 {
 			first--
@@ -182,31 +181,38 @@ func (w *sidedWalk) find() (err error) {
 		if _, err := w.read.Load(first, &st); err != nil {
 			return err
 		}
-		at.T, at.Y = st.T1, append([]float64(nil), st.Y1...)
 		d, md := run.Held(first)
-		at.D, at.M = append([]float64(nil), d...), append([]float64(nil), md...)
-		at.last = after
-		for ; mk < run.Marks(); mk++ {
-			after, _ := run.PeekMark(mk, &m)
-			if m.T > at.T+w.tol {
-				break
-			}
-			if m.Kind == solvers.MarkFire {
-				fired = append(fired, m.Firing)
-			}
-			at.last, at.end = after, mk+1
-		}
-		if _, _, err := w.read.LoadMark(at.end-1, &m); err != nil {
+		at.T, at.Y, at.D, at.M = st.T1, slices.Clone(st.Y1), slices.Clone(d), slices.Clone(md)
+		if mk, err = w.gather(at, mk, &fired); err != nil {
 			return err
 		}
-		at.Yp, at.Dp = append([]float64(nil), m.Yp...), append([]float64(nil), m.Dp...)
-		at.Mp = append([]float64(nil), m.Mp...)
 		if at.crosses = w.crosser.Meets(&at.Meeting); at.crosses {
 			w.meetings[first] = at
 		}
 		number++
 	}
 	return nil
+}
+
+// gather adds the marks from one on that belong to a meeting, and the right limits there. It returns the mark behind.
+func (w *sidedWalk) gather(at *meeting, mk int, fired *[]solvers.Firing) (end int, err error) {
+	var m solvers.Mark
+	for ; mk < w.run.Marks(); mk++ {
+		after, _ := w.run.PeekMark(mk, &m)
+		if m.T > at.T+w.tol || m.Inside && at.Start {
+			break
+		}
+		if m.Kind == solvers.MarkFire {
+			*fired = append(*fired, m.Firing)
+		}
+		at.last = after
+	}
+	at.end = mk
+	if _, _, err := w.read.LoadMark(mk-1, &m); err != nil {
+		return 0, err
+	}
+	at.Yp, at.Dp, at.Mp = slices.Clone(m.Yp), slices.Clone(m.Dp), slices.Clone(m.Mp)
+	return mk, nil
 }
 
 // start shows the crosser what comes at the start of the run, from mark mk on. It returns the mark behind that.
@@ -216,24 +222,12 @@ func (w *sidedWalk) start(mk int, fired *[]solvers.Firing) (end int, err error) 
 		return 0, err
 	}
 	at := &meeting{Meeting: Meeting{
-		T: m.T, Y: append([]float64(nil), m.Yp...), D: append([]float64(nil), m.Dp...),
-		M: append([]float64(nil), m.Mp...), Number: -1, Start: true,
+		T: m.T, Y: slices.Clone(m.Yp), D: slices.Clone(m.Dp), M: slices.Clone(m.Mp), Number: -1, Start: true,
 	}, last: -1}
-	all := append([]solvers.Firing(nil), *fired...)
-	for at.end = mk + 1; at.end < w.run.Marks(); at.end++ {
-		after, _ := w.run.PeekMark(at.end, &m)
-		if m.Inside || m.T > at.T+w.tol {
-			break
-		}
-		if at.last = after; m.Kind == solvers.MarkFire {
-			all = append(all, m.Firing)
-		}
-	}
-	if _, _, err := w.read.LoadMark(at.end-1, &m); err != nil {
+	all := slices.Clone(*fired)
+	if _, err := w.gather(at, mk+1, &all); err != nil {
 		return 0, err
 	}
-	at.Yp, at.Dp = append([]float64(nil), m.Yp...), append([]float64(nil), m.Dp...)
-	at.Mp = append([]float64(nil), m.Mp...)
 	if mk > 0 || !w.crosser.Meets(&at.Meeting) {
 		return mk + 1, nil
 	}
@@ -287,7 +281,7 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 			if w.mark.Kind != solvers.MarkStart {
 				continue
 			}
-			if w.crossStart(first, lanes); w.begins != nil {
+			if w.through(w.begins, first, lanes); w.begins != nil {
 				i = w.skip(w.begins)
 				break
 			}
@@ -362,24 +356,6 @@ func (w *sidedWalk) cross(i int) (err error) {
 	return nil
 }
 
-// crossStart moves all lanes through what comes at the start, or shows them there.
-func (w *sidedWalk) crossStart(first, lanes int) {
-	for j := range lanes {
-		w.take(w.p, w.pd, j)
-		w.take(w.y, w.yd, j)
-		w.take(w.d, w.dd, j)
-		w.take(w.f, w.fd, j)
-		if w.begins == nil {
-			w.crosser.Show(first+j, w.td[j], w.p, w.y, w.d)
-			continue
-		}
-		w.settle(w.crosser.Start(&w.begins.Meeting, first+j, w.td[j], w.p, w.y, w.d, w.f), j)
-	}
-	if w.begins != nil {
-		w.behind(&w.begins.Meeting)
-	}
-}
-
 // settle writes lane j behind what was crossed, or that there is nothing to write.
 func (w *sidedWalk) settle(err error, j int) {
 	if err != nil {
@@ -392,14 +368,6 @@ func (w *sidedWalk) settle(err error, j int) {
 	w.give(w.yd, w.y, j)
 	w.give(w.dd, w.d, j)
 	w.give(w.fd, w.f, j)
-}
-
-// behind lets the walk go on behind a meeting.
-func (w *sidedWalk) behind(at *Meeting) {
-	clear(w.td)
-	w.group.open = false
-	w.sys.Enter(at.Dp, at.Mp)
-	w.sys.EnterPush(w.dd)
 }
 
 // take copies lane j.
@@ -428,14 +396,27 @@ func (w *sidedWalk) readInside(k int) error {
 	return w.inside(&r)
 }
 
-// through moves all lanes through a meeting.
+// through moves all lanes through a meeting. Where nothing is crossed at the start of a run, nil, it shows them there.
 func (w *sidedWalk) through(at *meeting, first, lanes int) {
 	for j := range lanes {
 		w.take(w.p, w.pd, j)
 		w.take(w.y, w.yd, j)
 		w.take(w.d, w.dd, j)
 		w.take(w.f, w.fd, j)
-		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.far[j], w.p, w.y, w.d, w.f), j)
+		if at == nil {
+			w.crosser.Show(first+j, w.td[j], w.p, w.y, w.d)
+			continue
+		}
+		td := w.far[j]
+		if at.Start {
+			td = w.td[j]
+		}
+		w.settle(w.crosser.Cross(&at.Meeting, first+j, td, w.p, w.y, w.d, w.f), j)
 	}
-	w.behind(&at.Meeting)
+	if at != nil { // the walk goes on behind it
+		clear(w.td)
+		w.group.open = false
+		w.sys.Enter(at.Dp, at.Mp)
+		w.sys.EnterPush(w.dd)
+	}
 }

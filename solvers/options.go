@@ -109,6 +109,9 @@ type Stats struct {
 	// which one.
 	Drift  float64
 	Drifts int
+	// Faint counts steps that error control made nearly as short as the rounding of time: what follows may lie beyond a
+	// place where there is no solution.
+	Faint int
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	// Meetings are causes that came at one time, or nearly, and may come at others. In another order, the result or its

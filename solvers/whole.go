@@ -133,9 +133,10 @@ type Seeds struct {
 	K    []float64 // [rows of K][N·L] Σ β_i(θ) w
 	Y0   []float64 // [N·L] Σ w
 	H, T []float64 // [L] what θ = (t* - t)/h adds to h̄ and t̄₀
-	// C are those [degree][N·L] of the coefficients of the Curve of the step over its length, which are still to be
-	// added to K; nil for none. They belong to who has sown them.
-	C []float64
+	// C are those [degree][Of·L] of the coefficients of the Curve of the step over its length, which are still to be
+	// added to K; nil for none. They belong to who has sown them. Of are the numbers of the states.
+	C  []float64
+	Of []int
 }
 
 // Curve is a dense output as one polynomial for each state, y₀ + θ Σ c_k (2θ - 1)^k. c_k is 0 + H·Of[k], over the

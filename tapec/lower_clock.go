@@ -321,13 +321,10 @@ func (c *compiler) clocks() *tape.Tape {
 		}
 	}
 	l.kinks = true
-	l.kinkMargins(true, func(k kink, margin array) {
-		degree := 0
-		for _, a := range k.e.Args {
-			degree = max(degree, c.degree(a, false))
-		}
-		l.add(margin, l.elementwise(tape.Less, l.number(0), margin), degree, k.e.Span())
-	})
+	for _, m := range l.kinkMargins(true) {
+		l.span = m.span
+		l.add(m.array, l.elementwise(tape.Less, l.number(0), m.array), m.degree, m.span)
+	}
 	if len(l.margins) == 0 {
 		return nil
 	}

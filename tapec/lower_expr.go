@@ -230,6 +230,7 @@ func (l *lowerer) call(e *model.Call, s scope) array {
 		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
 	case stdlib.Reduction:
+		l.bends(e, e.Fn.Name, tape.Shape(e.Args[0].Type().Shape).Size(), s)
 		return l.reduction(e.Fn.Name, l.lower(e.Args[0], s))
 	case stdlib.Structure:
 		return l.structure(e, s)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
 )
 
@@ -42,7 +44,7 @@ func (c *compiler) meet(k corner) {
 }
 
 // kink notes that e, a min, max or abs of the rates, has a kink at times that are not known beforehand.
-func (c *compiler) kink(e *model.Call, s scope) {
+func (c *compiler) kink(e model.Expr, s scope) {
 	key := memoKey{e: e, bound: s.key(model.Free(e))}
 	if s.plain || c.flow(e, false) == 0 || c.kinked[key] {
 		return
@@ -53,8 +55,15 @@ func (c *compiler) kink(e *model.Call, s scope) {
 
 // kink is a kink of the rates.
 type kink struct {
-	e *model.Call
+	e model.Expr // a Call, or a Reduce
 	s scope
+}
+
+// margin is what changes its sign at kinks. It is affine in time if its degree is 1.
+type margin struct {
+	array
+	degree int
+	span   source.Span
 }
 
 // Numbers of elements beyond which steps do not end at kinks: fields have too many. Those of states are looked for
@@ -62,36 +71,127 @@ type kink struct {
 const (
 	mostKinks      = 32
 	mostClockKinks = 1000
+	mostTies       = 8 // elements of an array whose least or largest one is looked for
 )
 
-// kinkMargins calls visit with what changes its sign at each kink, of time alone or of states. It visits none if they
-// have too many elements.
-func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
-	var list []kink
-	var margins []array
+// sameElement is the part of two elements within which they are the same.
+const sameElement = 0x1p-40
+
+// kinkMargins returns what changes its sign at kinks, of time alone or of states. It returns nothing if those of
+// operations have too many elements, and leaves out arrays that have too many for their least or largest element.
+func (l *lowerer) kinkMargins(clock bool) (list []margin) {
 	elements, most := 0, mostKinks
 	if clock {
 		most = mostClockKinks
 	}
+	size := func(of []margin) (n int) {
+		for _, m := range of {
+			n += join(lengths(m.ax), m.own).Size()
+		}
+		return n
+	}
+	var arrays []kink
 	for _, k := range l.c.kinks {
 		if (l.c.flow(k.e, false) == model.UsesTime) != clock {
 			continue
 		}
-		l.span = k.e.Span()
-		margin := l.lower(k.e.Args[0], k.s)
-		if k.e.Fn.Op != tape.Abs {
-			margin = l.elementwise(tape.Sub, margin, l.lower(k.e.Args[1], k.s))
+		if isReduction(k.e) {
+			arrays = append(arrays, k)
+			continue
 		}
-		if elements += join(lengths(margin.ax), margin.own).Size(); elements > most {
+		l.span = k.e.Span()
+		m := margin{l.lower(k.e.(*model.Call).Args[0], k.s), 0, k.e.Span()}
+		if call := k.e.(*model.Call); call.Fn.Op != tape.Abs {
+			m.array = l.elementwise(tape.Sub, m.array, l.lower(call.Args[1], k.s))
+		}
+		for _, a := range k.e.(*model.Call).Args {
+			m.degree = max(m.degree, l.c.degree(a, false))
+		}
+		list = append(list, m)
+		if elements = size(list); elements > most {
 			l.c.kinksLeft = true
-			return
+			return nil
 		}
-		list, margins = append(list, k), append(margins, margin)
 	}
-	for i, k := range list {
+	for _, k := range arrays {
 		l.span = k.e.Span()
-		visit(k, margins[i])
+		of, all := l.ties(k, clock)
+		if n := size(of); all && elements+n <= most {
+			list, elements = append(list, of...), elements+n
+		} else {
+			l.c.kinksLeft = true
+		}
 	}
+	return list
+}
+
+// isReduction reports whether e is the least or largest element of an array or a loop.
+func isReduction(e model.Expr) bool {
+	switch e := e.(type) {
+	case *model.Reduce:
+		return true
+	case *model.Call:
+		return e.Fn.Class == stdlib.Reduction
+	}
+	return false
+}
+
+// ties returns what changes its sign where the least or largest of some elements, k, becomes another one: the
+// differences of pairs, of the least or largest of these, and so on, as if min or max of two were nested. Elements that
+// are the same but for rounding, as those of symmetric fields, do not change places.
+// It returns false where there are too many.
+func (l *lowerer) ties(k kink, clock bool) (list []margin, all bool) {
+	x, gone, of, name := l.elements(k)
+	rest := without(x.ax, gone...)
+	n := lengths(gone).Size() * x.own.Size()
+	rows := lengths(rest).Size()
+	if n > mostTies && !clock {
+		return nil, false
+	}
+	b := l.emit()
+	v := b.Reshape(l.vector(x, append(rest[:len(rest):len(rest)], gone...), x.own), tape.Shape{rows, n})
+	op, degree := tape.Max, l.c.degree(of, false)
+	if name == "min" {
+		op = tape.Min
+	}
+	for ; n > 1; n = (n + 1) / 2 {
+		half := n / 2
+		part := func(from, n int) tape.Value { return b.Slice(v, []int{0, from}, tape.Shape{rows, n}, []int{1, 1}) }
+		one, other := part(0, half), part(half, half)
+		d := b.Sub(one, other)
+		if !clock {
+			d = tape.Seamlessly(b, func() tape.Value {
+				blur := b.Mul(b.Scalar(sameElement), b.Add(b.Op1(tape.Abs, one), b.Op1(tape.Abs, other)))
+				return b.Select(b.Op2(tape.LessEq, b.Op1(tape.Abs, d), blur), b.Add(d, b.Mul(b.Scalar(2), blur)), d)
+			})
+		}
+		tie := array{v: b.Reshape(d, tape.Shape{rows * half}), own: tape.Shape{rows * half}}
+		list = append(list, margin{tie, degree, k.e.Span()})
+		next := b.Op2(op, one, other)
+		if n%2 == 1 {
+			next = b.Concat(1, next, part(n-1, 1))
+		}
+		v, degree = next, 2
+	}
+	return list, true
+}
+
+// elements returns the elements that a reduction is taken of, and the axes of loops among theirs that it is taken over.
+func (l *lowerer) elements(k kink) (x array, gone []*axis, of model.Expr, name string) {
+	if call, ok := k.e.(*model.Call); ok {
+		return l.lower(call.Args[0], k.s), nil, call.Args[0], call.Fn.Name
+	}
+	e := k.e.(*model.Reduce)
+	s := k.s.with(l.frames, e.Indices)
+	over := s.axesOf(e.Indices)
+	x, ok := l.trying(func() array { return l.lower(e.Body, s) })
+	if !ok { // one axis in place of several
+		points := count(lengths(over).Size())
+		list := l.frames.part(over, points)
+		over = []*axis{list}
+		x = l.lower(e.Body, s.within(l.frames, s.axesOf(e.Indices), list, points))
+	}
+	return x, intersect(over, x.ax), e.Body, e.Fn.Name
 }
 
 // left lists what the margins of kinks read, where steps do not end at all of them.
@@ -103,7 +203,12 @@ func (c *compiler) left() (list []Name) {
 	l.held = true
 	var margins []tape.Value
 	for _, k := range c.kinks {
-		for _, a := range k.e.Args {
+		if isReduction(k.e) {
+			x, _, _, _ := l.elements(k)
+			margins = append(margins, l.flat(x, x.ax, x.own))
+			continue
+		}
+		for _, a := range k.e.(*model.Call).Args {
 			x := l.lower(a, k.s)
 			margins = append(margins, l.flat(x, x.ax, x.own))
 		}

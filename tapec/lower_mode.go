@@ -379,10 +379,11 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 		}
 	}
 	for _, clock := range []bool{true, false} {
-		l.kinkMargins(clock, func(k kink, margin array) {
-			positive := l.elementwise(tape.Less, l.number(0), margin)
-			add(margin, positive, Guard{Event: -1, Mode: -1, Kink: true, Clock: clock, Span: k.e.Span()})
-		})
+		for _, m := range l.kinkMargins(clock) {
+			l.span = m.span
+			positive := l.elementwise(tape.Less, l.number(0), m.array)
+			add(m.array, positive, Guard{Event: -1, Mode: -1, Kink: true, Clock: clock, Span: m.span})
+		}
 	}
 }
 

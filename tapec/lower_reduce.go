@@ -19,6 +19,11 @@ func (l *lowerer) reduce(e *model.Reduce, s scope) array {
 		const text = " over an empty range has no value; let the range hold at least one index"
 		panic(misplaced{e.Span(), e.Fn.Name + text})
 	}
+	points := 1
+	for _, ix := range e.Indices {
+		points *= ix.Count
+	}
+	l.bends(e, e.Fn.Name, points, s)
 	s = s.with(l.frames, e.Indices)
 	over := s.axesOf(e.Indices)
 	if len(over) < 2 {
@@ -31,6 +36,13 @@ func (l *lowerer) reduce(e *model.Reduce, s scope) array {
 		x = l.reduceOver(e, s.within(l.frames, over, list, points), []*axis{list})
 	}
 	return x
+}
+
+// bends notes the kinks of a reduction of n elements.
+func (l *lowerer) bends(e model.Expr, name string, n int, s scope) {
+	if l.held && l.rates && (name == "min" || name == "max") && n > 1 {
+		l.c.kink(e, s)
+	}
 }
 
 // reduceOver reduces the body of e over the axes of its indices.

@@ -22,6 +22,9 @@ func (g giver) Equilibrated() bool { return g.equilibration != nil }
 
 func (g giver) Resumed(e *model.Event) { g.resumed = e }
 
+// CoursesAt implements regimen.Checker.
+func (g giver) CoursesAt(t model.Expr) map[model.Expr]model.Expr { return g.course.At(t) }
+
 func (g giver) Constant(v model.Expr) (float64, bool) { return g.staticNumber(v) }
 
 func (g giver) DataErrorf(at source.Span, format string, args ...any) *diag.Diagnostic {

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -30,7 +31,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 			continue
 		}
 		n, ok := strip(a.Value).(*ast.Name)
-		if a.Key.Name != "kind" || !ok || !contains(interpKinds, n.Name) {
+		if a.Key.Name != "kind" || !ok || !slices.Contains(interpKinds, n.Name) {
 			word := ""
 			if ok && a.Key.Name == "kind" {
 				word = diag.DidYouMean(n.Name, interpKinds)
@@ -83,24 +84,17 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	c.sameUnit("interp", e.Span, t, q)
 	return c.quietly(func() model.Expr {
 		b := &terms.Table{C: writer{c}, At: e.Span, Knots: t, Values: y, N: ts[0]}
-		v := b.Value(q, kind)
 		u := y.Type()
 		u.Kind, u.Shape = types.Real, nil
-		v = retype(v, u)
+		v := retype(b.Value(q, kind), u)
 		if whole != nil {
+			c.course.InTime(v, y, q, func(q model.Expr) model.Expr {
+				return c.quietly(func() model.Expr { return retype(b.Value(q, kind), u) })
+			})
 			c.course.Leap(v, from.table.Table, rowsRead(c, from), whole, every, q, kind)
 		}
 		return v
 	})
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // knots checks the knots of a table, of interp or of a control.

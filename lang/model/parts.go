@@ -67,6 +67,16 @@ func MovingDelays(lags []*Lag) (list []*Symbol) {
 	return list
 }
 
+// ReadLate returns those of the states that lags read, each once.
+func ReadLate(states []*Symbol, lags []*Lag) (list []*Symbol) {
+	for _, s := range states {
+		if slices.ContainsFunc(lags, func(l *Lag) bool { return l.State == s }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // ByStates reports whether a delay that moves is read from the state.
 func (l *Lag) ByStates() bool { return l.Moves && readsState(l.Delay.Value) }
 

@@ -557,6 +557,10 @@ func (s *Solver) read(tr *solvers.Step) error {
 	return nil
 }
 
+// A step of error control that is not one of the first behind an event is faint if it is so many units in the last
+// place of its time long.
+const behindEvents, faint = 4, 64
+
 // accept hands the trial step to the sink and moves on to its end.
 func (s *Solver) accept(e solvers.End) error {
 	tr := s.trial
@@ -587,6 +591,8 @@ func (s *Solver) accept(e solvers.End) error {
 	s.t = tr.T1
 	if s.count++; e.Kind != solvers.EndFree || s.cut > 0 || broke > solvers.BrokeNothing {
 		s.anchor, s.count, s.cut = s.t, 0, 0
+	} else if s.count > behindEvents && s.opts.Fixed == 0 && tr.H < float64(faint*elem.ULP(tr.T)) {
+		s.stats.Faint++
 	}
 	f := s.slope(tr)
 	if broke > solvers.BrokeNothing {

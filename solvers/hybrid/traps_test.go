@@ -2,6 +2,7 @@ package hybrid_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -391,6 +392,28 @@ objective J = final(x)`, "adjoint")
 	if len(text) == 0 || text[0].Code != odes.CodeChattering || !strings.Contains(text[0].Message, "bounce") ||
 		len(chatter.Times) != 5 {
 		t.Errorf("the error names neither event nor times: %v", err)
+	}
+}
+
+// TestComingToRest has balls on floors at any height. What is left of a bounce is there less than the last place of the
+// height, and rounding ended the sequence: the ball fell through the floor.
+func TestComingToRest(t *testing.T) {
+	for _, floor := range []float64{1, -3, 7.7, 1e3, 1e6, 1e9} {
+		for _, method := range []string{"dopri5", "vern7", "rodas5p"} {
+			_, err := modeltest.Sensitivities(t, fmt.Sprintf(`
+time t from 0 to 10
+param g = 9.81, e = 0.6, H = %v
+state x = H + 1, v = 0
+x' = v
+v' = -g
+event bounce when x <= H { v = -e*v }
+objective J = final(x) - H
+solver { method = %s }`, floor, method), "adjoint")
+			var chatter *solvers.ChatteringError
+			if !errors.As(err, &chatter) {
+				t.Errorf("%s, a floor at %v: error %v, want a ChatteringError", method, floor, err)
+			}
+		}
 	}
 }
 

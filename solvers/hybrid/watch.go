@@ -327,6 +327,10 @@ func (s *watcher) leave() (verdict, error) {
 			looked = true
 		}
 		way := roots.Sign(s.mid.Rho[i] - s.rho[i])
+		for far := eps; way == 0 && far < tr.H; far *= 4 { // a slope that rounding hides over a shorter stretch
+			s.sys.GuardValues(s.t+far, s.near.along(far, tr.K, tr.Y0), s.mid.Rho, s.mid.Truth)
+			way, looked = roots.Sign(s.mid.Rho[i]-s.rho[i]), false
+		}
 		if first := roots.Sign(s.List[0].Rho[i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
 			continue
 		}
@@ -342,7 +346,9 @@ func (s *watcher) leave() (verdict, error) {
 			}
 		}
 		h := s.historyOf(i)
-		if n := min(h.count, len(h.last)); n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
+		kind, _, _ := h.pattern()
+		if n := min(h.count, len(h.last)); kind == solvers.Zeno ||
+			n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
 			return retry, &solvers.ChatteringError{
 				Event: s.guardName(i), Times: h.times(),
 				Reason: "comes to rest: it would fire again after a time too short to represent",

@@ -239,12 +239,16 @@ func (r *Space) Unfold(g *solvers.Seeds) {
 	if g.C == nil {
 		return
 	}
-	n := r.N * r.L
+	n, l := r.N*r.L, r.L
 	for j, i := range r.of.Rows {
 		seed := g.K[i*n:][:n]
 		for k, b := range r.of.Beta[j] {
-			for m, v := range g.C[k*n:][:n] {
-				seed[m] = math.FMA(b, v, seed[m])
+			c := g.C[k*len(g.Of)*l:][:len(g.Of)*l]
+			for m, state := range g.Of {
+				to := seed[state*l:][:l]
+				for lane, v := range c[m*l:][:l] {
+					to[lane] = math.FMA(b, v, to[lane])
+				}
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func SowSecond(m solvers.Method, s *solvers.Step, g *SecondSeeds) {
 type curves interface {
 	recallSlope(s *solvers.Step, d *solvers.StepTangent, theta float64, kd, td, sd []float64)
 	sowSlope(g *solvers.Seeds, s *solvers.Step, theta float64, w, tb []float64)
-	sowCurve(g *solvers.Seeds, s *solvers.Step, c, y0, t, h []float64)
+	sowCurve(g *solvers.Seeds, s *solvers.Step, of []int, c, y0, t, h []float64)
 	Unfold(g *solvers.Seeds)
 }
 
@@ -125,11 +125,11 @@ func (r *Space) sowSlope(g *solvers.Seeds, s *solvers.Step, theta float64, w, tb
 	}
 }
 
-// SowCurve adds to what the next Pull of m, that of s, takes in: cotangents c[degree][N·L] of the coefficients of its
-// dense output over h, those of its start that reading made, and those of the time and the length of the step. c must
-// stay as it is until then.
-func SowCurve(m solvers.Method, s *solvers.Step, c, y0, t, h []float64) {
-	solvers.MakerOf(m, s).(curves).sowCurve(solvers.SeedsOf(m, s), s, c, y0, t, h)
+// SowCurve adds to what the next Pull of m, that of s, takes in: cotangents c[degree][of·L] of the coefficients of the
+// dense output over h, of some of the states, y0[of·L] of its start that reading made, and those of the time and the
+// length of the step. c must stay as it is until then.
+func SowCurve(m solvers.Method, s *solvers.Step, of []int, c, y0, t, h []float64) {
+	solvers.MakerOf(m, s).(curves).sowCurve(solvers.SeedsOf(m, s), s, of, c, y0, t, h)
 }
 
 // Unfold adds what SowCurve keeps in g, of a step s of m, to the rows of K.
@@ -137,14 +137,18 @@ func Unfold(m solvers.Method, s *solvers.Step, g *solvers.Seeds) {
 	solvers.MakerOf(m, s).(curves).Unfold(g)
 }
 
-func (r *Space) sowCurve(g *solvers.Seeds, s *solvers.Step, c, y0, t, h []float64) {
+func (r *Space) sowCurve(g *solvers.Seeds, s *solvers.Step, of []int, c, y0, t, h []float64) {
 	begin(g, len(s.K)/r.W, r.N, r.L)
 	r.Unfold(g)
-	g.C = c
-	for _, p := range [][2][]float64{{g.Y0, y0}, {g.T, t}, {g.H, h}} {
-		for m, v := range p[1] {
-			p[0][m] += v
+	g.C, g.Of = c, of
+	for m, state := range of {
+		for lane, v := range y0[m*r.L:][:r.L] {
+			g.Y0[state*r.L+lane] += v
 		}
+	}
+	for lane, v := range t {
+		g.T[lane] += v
+		g.H[lane] += h[lane]
 	}
 }
 

@@ -18,6 +18,35 @@ import (
 type Pass struct {
 	columns map[model.Expr]*model.Table
 	leaps   []*leap
+	timed   []timed
+}
+
+// timed is a value of interp at the time of the run, of rows of a table, and what it is at any time.
+type timed struct {
+	v  model.Expr
+	at func(q model.Expr) model.Expr
+}
+
+// InTime notes that v is the value of interp at q, of rows of a table, if that is the time and values are not all the
+// same. at returns it at any time.
+func (p *Pass) InTime(v, values, q model.Expr, at func(q model.Expr) model.Expr) {
+	now, is := q.(*model.Ref)
+	if !is || now.Sym.Kind != model.TimeSymbol {
+		return
+	}
+	if y, known := values.(*model.Const); known && slices.Min(y.Data) == slices.Max(y.Data) {
+		return
+	}
+	p.timed = append(p.timed, timed{v, at})
+}
+
+// At returns what courses in time of rows of tables are at q.
+func (p *Pass) At(q model.Expr) map[model.Expr]model.Expr {
+	all := map[model.Expr]model.Expr{}
+	for _, x := range p.timed {
+		all[x.v] = x.at(q)
+	}
+	return all
 }
 
 // leap is what interp reads of a table in which several rows have one time. Measurements in these rows read the value

@@ -35,6 +35,8 @@ type Checker interface {
 	Resumed(e *model.Event)
 	// Literals are numbers of a table, by a name for those who read the model.
 	Literals(name string, t types.Type, values []float64, declared, at source.Span) model.Expr
+	// CoursesAt returns what courses in time of rows of tables, as those of covariates, are at another time.
+	CoursesAt(t model.Expr) map[model.Expr]model.Expr
 	// Said elaborates the number that a line says by a word of its doses, which messages call what.
 	Said(l *Line, d *Rows, word, what string) (model.Expr, bool)
 	// Constant returns a number that is known when the model is compiled.

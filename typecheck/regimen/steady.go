@@ -23,6 +23,9 @@ import (
 // has a hidden copy of the states, which stands still from the start of the run on and is read at the record; and the
 // states themselves stand still while the copies are sought. Copies with different II repeat after a multiple of these.
 //
+// Courses in time of rows of tables, as of covariates, are held at what they are at the record while its steady state
+// is sought.
+//
 // What began before the record and is not over then, infusions that run and doses that wait for their lag, are doses of
 // the run itself.
 
@@ -401,9 +404,24 @@ func (g *giver) steadyArrives(r *steadyRecord) {
 		terms.Number(g.rank(r.Row)+0.4, units.One, g.at()), body)
 }
 
+// holdCourses has covariates be what they are at the record, where the states themselves are sought.
+func (g *giver) holdCourses() {
+	for _, r := range g.steadyOnes {
+		seeks := g.less(terms.Number(whileSteady/2, units.One, g.at()), g.ref(g.life))
+		courses := g.CoursesAt(terms.Number(r.Time, g.unitOfTime(), g.at()))
+		for v, then := range courses {
+			courses[v] = g.choose(seeks, then, v)
+		}
+		for i, x := range g.model.Rates {
+			g.model.Rates[i] = model.ReplaceNodes(x, courses)
+		}
+	}
+}
+
 // copyRates gives the copies of states their rates, and lets the states stand still while these are sought.
 func (g *giver) copyRates(period float64) {
 	if g.standing == nil {
+		g.holdCourses()
 		return
 	}
 	const fast = 40 // e-folds in a period, so that nothing of a deviation is left after one
@@ -421,8 +439,9 @@ func (g *giver) copyRates(period float64) {
 		g.model.Rates[i] = g.op("+", runs, held)
 	}
 	for _, r := range g.steadyOnes {
+		courses := g.CoursesAt(terms.Number(r.Time, g.unitOfTime(), g.at()))
 		for i, s := range states[:n] {
-			own := model.Replace(rates[i], func(x *model.Ref) model.Expr {
+			own := model.Replace(model.ReplaceNodes(rates[i], courses), func(x *model.Ref) model.Expr {
 				if c := r.states[x.Sym]; c != nil {
 					return g.ref(c)
 				}

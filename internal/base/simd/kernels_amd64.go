@@ -589,6 +589,16 @@ func control(factor *float64, e *float64, err *float64, beta *float64, last *flo
 //go:noescape
 func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
 
+// horner sets out[i] = base + theta[i]·Σ_k c[k·stride]·(2theta[i] - 1)^k; n is a multiple of four.
+//
+//go:noescape
+func horner(out *float64, theta *float64, base float64, c *float64, terms int, stride int, n int)
+
+// hornerSlopes is horner with the derivatives by theta, over h.
+//
+//go:noescape
+func hornerSlopes(out *float64, rates *float64, theta *float64, base float64, h float64, c *float64, terms int, stride int, n int)
+
 // laneProduct8 sets y[i][lane] (+)= Σ_k a[panel][k][i mod 6]·z[k][lane] for eight lanes.
 //
 //go:noescape

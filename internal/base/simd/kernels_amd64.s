@@ -15280,6 +15280,102 @@ done:
 	VZEROUPPER
 	RET
 
+// func horner(out *float64, theta *float64, base float64, c *float64, terms int, stride int, n int)
+// Requires: AVX, FMA3
+TEXT ·horner(SB), NOSPLIT, $0-56
+	MOVQ         out+0(FP), AX
+	MOVQ         theta+8(FP), CX
+	VBROADCASTSD base+16(FP), Y0
+	VMOVUPD      cbff0000000000000<>+0(SB), Y1
+	MOVQ         c+24(FP), DX
+	MOVQ         terms+32(FP), BX
+	MOVQ         stride+40(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         BX, DI
+	DECQ         DI
+	IMULQ        SI, DI
+	ADDQ         DX, DI
+	MOVQ         n+48(FP), DX
+	SUBQ         $0x04, DX
+	JL           done
+
+four:
+	VMOVUPD (CX), Y2
+	VADDPD  Y2, Y2, Y3
+	VADDPD  Y1, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    DI, R8
+	MOVQ    BX, R9
+
+term:
+	VBROADCASTSD (R8), Y5
+	VFMADD213PD  Y5, Y3, Y4
+	SUBQ         SI, R8
+	DECQ         R9
+	JNZ          term
+	VFMADD213PD  Y0, Y2, Y4
+	VMOVUPD      Y4, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x04, DX
+	JGE          four
+
+done:
+	VZEROUPPER
+	RET
+
+// func hornerSlopes(out *float64, rates *float64, theta *float64, base float64, h float64, c *float64, terms int, stride int, n int)
+// Requires: AVX, FMA3
+TEXT ·hornerSlopes(SB), NOSPLIT, $0-72
+	MOVQ         out+0(FP), AX
+	MOVQ         theta+16(FP), CX
+	MOVQ         rates+8(FP), DX
+	VBROADCASTSD base+24(FP), Y0
+	VMOVUPD      cbff0000000000000<>+0(SB), Y1
+	VBROADCASTSD h+32(FP), Y2
+	MOVQ         c+40(FP), BX
+	MOVQ         terms+48(FP), SI
+	MOVQ         stride+56(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         SI, R8
+	DECQ         R8
+	IMULQ        DI, R8
+	ADDQ         BX, R8
+	MOVQ         n+64(FP), BX
+	SUBQ         $0x04, BX
+	JL           done
+
+four:
+	VMOVUPD (CX), Y3
+	VADDPD  Y3, Y3, Y4
+	VADDPD  Y1, Y4, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    R8, R9
+	MOVQ    SI, R10
+
+term:
+	VBROADCASTSD (R9), Y8
+	VFMADD213PD  Y6, Y5, Y7
+	VFMADD213PD  Y8, Y5, Y6
+	SUBQ         DI, R9
+	DECQ         R10
+	JNZ          term
+	VFMADD213PD  Y6, Y4, Y7
+	VDIVPD       Y2, Y7, Y7
+	VMOVUPD      Y7, (DX)
+	VFMADD213PD  Y0, Y3, Y6
+	VMOVUPD      Y6, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, BX
+	JGE          four
+
+done:
+	VZEROUPPER
+	RET
+
 // func laneProduct8(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 // Requires: AVX, FMA3
 TEXT ·laneProduct8(SB), NOSPLIT, $0-72

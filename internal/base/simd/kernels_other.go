@@ -30,6 +30,12 @@ func combine(out, base *float64, h float64, c *float64, row *int, terms int, k *
 	panic(noKernels)
 }
 
+func horner(out, theta *float64, base float64, c *float64, terms, stride, n int) { panic(noKernels) }
+
+func hornerSlopes(out, rates, theta *float64, base, h float64, c *float64, terms, stride, n int) {
+	panic(noKernels)
+}
+
 func normV(square, most, e, y0, y1, abs *float64, rel float64, n int) int { panic(noKernels) }
 func normS(square, most, e, y0, y1, abs *float64, rel float64, n int) int { panic(noKernels) }
 func turn(dot, square, most, v, k, f, per *float64, by float64, n int)    { panic(noKernels) }

@@ -43,12 +43,7 @@ type Met struct {
 func (m *Met) Within() float64 { return 10 * m.group.Near }
 
 // Differs reports whether what happens along two directions comes in another order.
-func (m *Met) Differs(a, b int) bool {
-	return !slices.EqualFunc(m.Stories[a], m.Stories[b], func(x, y contact.Step) bool {
-		return slices.Equal(x.Events, y.Events) && slices.Equal(x.Instants, y.Instants) &&
-			slices.Equal(x.Modes, y.Modes)
-	})
-}
+func (m *Met) Differs(a, b int) bool { return m.Story(a) != m.Story(b) }
 
 // Parts reports whether a move along either of two directions parts causes, or the order differs.
 func (m *Met) Parts(a, b int) bool {
@@ -95,15 +90,13 @@ func (c *Crossing) Meets(at *sens.Meeting) bool {
 	}
 	met.Guards = c.touched(l, g, at)
 	met.Causes, met.Names = c.words(l, g, met.Guards)
-	follow := g.Follow
 	if at.Start {
 		met.Causes = append([]string{"the start"}, met.Causes...)
-		follow = func(dz []float64) (*contact.Side, error) { return g.Begin(dz, 0) }
 	}
-	base, err := follow(make([]float64, len(g.Z)))
+	base, err := met.follow(at, make([]float64, len(g.Z)), 0)
 	if !at.Start && err == nil && !c.same(base, at) {
 		g.Holds = true
-		base, err = follow(make([]float64, len(g.Z)))
+		base, err = met.follow(at, make([]float64, len(g.Z)), 0)
 	}
 	switch {
 	case at.Start && (err != nil || !c.same(base, at) || c.mayBegin):
@@ -201,13 +194,6 @@ func (c *Crossing) met(at *sens.Meeting) *Met {
 	return nil
 }
 
-// Start implements sens.Crosser.
-func (c *Crossing) Start(at *sens.Meeting, direction int, td float64, pd, y, d, f []float64) error {
-	return c.through(at, direction, pd, y, d, f, func(g *contact.Group, dz []float64) (*contact.Side, error) {
-		return g.Begin(dz, td)
-	})
-}
-
 // Show implements sens.Crosser. What stands at its threshold at the start, and moves away from there, happens or does
 // not: that is not followed here.
 func (c *Crossing) Show(direction int, td float64, pd, y, d []float64) {
@@ -237,6 +223,15 @@ func (c *Crossing) Show(direction int, td float64, pd, y, d []float64) {
 	}
 }
 
+// follow follows the group of a meeting along a motion.
+func (m *Met) follow(at *sens.Meeting, dz []float64, td float64) (*contact.Side, error) {
+	if at.Start {
+		return m.group.Begin(dz, td)
+	}
+	m.group.Far = td
+	return m.group.Follow(dz)
+}
+
 // aim has params of a local move as those do that derivatives are by.
 func (c *Crossing) aim(l *local, pd []float64) {
 	clear(l.pd)
@@ -246,17 +241,7 @@ func (c *Crossing) aim(l *local, pd []float64) {
 }
 
 // Cross implements sens.Crosser.
-func (c *Crossing) Cross(at *sens.Meeting, direction int, far float64, pd, y, d, f []float64) error {
-	return c.through(at, direction, pd, y, d, f, func(g *contact.Group, dz []float64) (*contact.Side, error) {
-		g.Far = far
-		return g.Follow(dz)
-	})
-}
-
-// through moves a motion through a meeting.
-func (c *Crossing) through(at *sens.Meeting, direction int, pd, y, d, f []float64,
-	follow func(g *contact.Group, dz []float64) (*contact.Side, error),
-) error {
+func (c *Crossing) Cross(at *sens.Meeting, direction int, td float64, pd, y, d, f []float64) error {
 	met := c.met(at)
 	if met.Unknown != "" {
 		c.unknown[direction] = true
@@ -266,7 +251,7 @@ func (c *Crossing) through(at *sens.Meeting, direction int, pd, y, d, f []float6
 	dz := make([]float64, len(met.group.Z))
 	copy(dz, y)
 	copy(dz[c.nY:], d)
-	s, err := follow(met.group, dz)
+	s, err := met.follow(at, dz, td)
 	if err != nil {
 		c.unknown[direction] = true
 		return err
@@ -303,49 +288,55 @@ func (c *Crossing) compare(s, base *contact.Side, direction int) {
 			c.jumps[direction][k-states] += by
 		}
 	}
+	c.lack(s.Outside, direction)
 	happened, was := eventsOf(s.Story), eventsOf(base.Story)
 	if len(happened) > 1 || !slices.Equal(happened, was) {
 		c.shaken[direction] = true
 	}
-	if c.renumbers(happened, was) {
-		c.leaps[direction] = true
-	}
-	if c.spares(happened, was) {
-		c.unknown[direction] = true
-	}
-}
-
-// spares reports whether an event that happens once has done so in one of two stories alone: in the other, it is still
-// to come.
-func (c *Crossing) spares(happened, was []int) bool {
-	for e := range c.events {
-		if c.events[e].Once && slices.Contains(happened, e) != slices.Contains(was, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// renumbers reports whether an event happens more or less often than in the run, and something is read of one of its
-// times by number: that is read elsewhere then.
-func (c *Crossing) renumbers(happened, was []int) bool {
-	times := map[int]int{}
+	times := map[int]int{} // how many times more an event happens than in the run
 	for _, e := range happened {
 		times[e]++
 	}
 	for _, e := range was {
 		times[e]--
 	}
-	return slices.ContainsFunc(c.compiled.Functionals, func(f tapec.Functional) bool {
-		if !f.Kind.Facts().Firings || f.Nth == 0 {
-			return false
+	for e, n := range times {
+		if n != 0 && c.events[e].Once { // on one side, it is still to come
+			c.unknown[direction] = true
 		}
-		for e, n := range times {
-			if n != 0 && c.of[e] == f.Event {
-				return true
+		if n != 0 && c.numbered(e) { // what is read of one of its times is read elsewhere then
+			c.leaps[direction] = true
+		}
+	}
+}
+
+// lack notes which functionals have no value along a direction: what is read outside of the run, and integrals with a
+// bound there.
+func (c *Crossing) lack(outside []int, direction int) {
+	for _, i := range outside {
+		in := &c.compiled.InstantList[i]
+		read := c.problem.Model.ReadAt(in)
+		for k := range c.compiled.Functionals {
+			f := &c.compiled.Functionals[k]
+			whole := slices.Contains(read, k)
+			for j := range f.Shape.Size() {
+				bound := in.Bound != tapec.NoBound && j < len(f.Window) && slices.Contains(in.Modes, f.Window[j])
+				if !whole && !bound {
+					continue
+				}
+				if c.jumps[direction] == nil {
+					c.jumps[direction] = make([]float64, c.problem.Model.Layout.NF)
+				}
+				c.jumps[direction][f.Offset+j] = math.NaN()
 			}
 		}
-		return false
+	}
+}
+
+// numbered reports whether something is read of one of the times of an event, by number.
+func (c *Crossing) numbered(event int) bool {
+	return slices.ContainsFunc(c.compiled.Functionals, func(f tapec.Functional) bool {
+		return f.Kind.Facts().Firings && f.Nth != 0 && f.Event == c.of[event]
 	})
 }
 

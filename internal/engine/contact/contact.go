@@ -139,6 +139,8 @@ type Side struct {
 	DZ    []float64 // the motion of Z, at a fixed time
 	Over  bool      // the run is
 	Story []Step
+	// Outside are the instants that come before the run begins, or after it is over: nothing is read there.
+	Outside []int
 }
 
 // UnknownError says that a group cannot be followed.
@@ -169,6 +171,7 @@ type follower struct {
 	z, m, x, k []float64
 	s          float64
 	done       []bool // [instants]
+	outside    []int  // Side.Outside
 	count      []int  // [events]
 	holds      []bool // [conditions]
 	unit       float64
@@ -218,19 +221,17 @@ func (g *Group) Begin(dz []float64, start float64) (*Side, error) {
 	after, slope := f.Times(f.z, f.x)
 	for i, t := range after {
 		f.done[i] = math.Abs(t) <= f.Near && slope[i] < start-float64(1e-9*max(math.Abs(start), math.Abs(slope[i])))
+		if f.done[i] {
+			f.outside = append(f.outside, i)
+		}
 	}
 	roots, err := f.roots()
 	if err != nil {
 		return nil, err
 	}
 	f.scale(append(roots, start))
-	if err := f.choose(); err != nil {
-		return nil, err
-	}
-	sight, err := f.look()
-	if err != nil {
-		return nil, err
-	}
+	sight := f.Look(f.z, f.m, f.x, start, f.e)
+	copy(f.m, sight.M)
 	f.holds = slices.Clone(sight.Holds)
 	if err := f.on(); err != nil {
 		return nil, err
@@ -240,10 +241,17 @@ func (g *Group) Begin(dz []float64, start float64) (*Side, error) {
 
 // side returns what has come of it.
 func (f *follower) side() *Side {
-	if !f.over {
+	if f.over {
+		after, _ := f.Times(f.z, f.x)
+		for i, t := range after {
+			if !f.done[i] && math.Abs(t) <= f.Near {
+				f.outside = append(f.outside, i)
+			}
+		}
+	} else {
 		f.advance(0)
 	}
-	return &Side{Z: f.z, M: f.m, DZ: f.x, Over: f.over, Story: f.story}
+	return &Side{Z: f.z, M: f.m, DZ: f.x, Over: f.over, Story: f.story, Outside: f.outside}
 }
 
 // rounded is the part of how far times have moved that rounding makes of shifts.
@@ -417,9 +425,13 @@ func (f *follower) moment() error {
 			break
 		}
 		jumped = jumped || len(wave) > 0
-		if err := f.wave(wave, held); err != nil || f.over {
+		if err := f.wave(wave, held); err != nil {
 			f.tell(now)
 			return err
+		}
+		if f.over { // what is read at the time of a stop, or at the end, is read
+			ends = slices.IndexFunc(f.Instants, func(in Instant) bool { return in.Kind == Ends })
+			break
 		}
 		if err := f.choose(); err != nil {
 			return err

@@ -34,52 +34,14 @@ func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record
 	if !find.Any() && len(spots.list) == 0 {
 		return nil, 0, nil
 	}
-	reader.Open(ctx, run)
-	var m solvers.Mark
-	span := 0.0
-	for _, i := range []int{0, run.Marks() - 1} {
-		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return nil, 0, err
-		}
-		span = m.T - span
-	}
+	span := run.Ends() - run.Begins()
 	spots.list = sens.Meanwhile(spots.list, peaks, float64(0x1p-30*span))
-	look := func(i int) ([]onesided.Kink, error) {
-		after, _, err := reader.LoadMark(i, &m)
-		if err != nil {
-			return nil, err
-		}
-		found := append(find.AtMark(&m, span), spots.at(i, after, &m)...)
-		return slices.DeleteFunc(found, func(k onesided.Kink) bool {
-			return k.Clock && find.Fixed(&m)
-		}), nil
-	}
-	find.Begin(rtol, second)
-	last := -1 // of the marks with kinks
-	for i := range run.Marks() {
-		found, err := look(i)
-		if err != nil {
-			return nil, 0, err
-		}
-		find.End(m.T) // of the last mark, in the end
-		if len(found) > 0 {
-			last = i
-		}
-		if err := spots.behind(i, reader, func([]onesided.Kink, float64) { last = i }); err != nil {
-			return nil, 0, err
-		}
-	}
-	ofValues := find.InValues(&m, functionals)
-	if last < 0 && len(ofValues) == 0 {
-		return nil, 0, nil
-	}
-	if len(ofValues) > 0 {
-		last = run.Marks() - 1
-	}
+	find.Begin(rtol, second, run.Ends())
+	suspects := find.Suspects(variables, columns)
 	said := map[source.Span]bool{}
 	warn := func(list []onesided.Kink, t float64) {
 		for _, k := range list {
-			if !k.Moved() || k.Smooth && !second {
+			if k.Smooth && !second {
 				continue
 			}
 			k.T = t
@@ -91,29 +53,21 @@ func (x *Explainer) Kinks(ctx context.Context, find *onesided.Kinks, run *record
 		}
 	}
 	reader.Open(ctx, run)
-	spots.next = 0
-	suspects := find.Suspects(variables, columns)
-	for i := range last + 1 {
-		found, err := look(i)
+	var m solvers.Mark
+	for i := range run.Marks() {
+		after, _, err := reader.LoadMark(i, &m)
 		if err != nil {
 			return nil, 0, err
 		}
-		t := m.T
-		suspects.Mark(&m)
-		suspects.Weigh(found)
-		warn(found, t)
+		found := find.AtMark(&m, span)
+		warn(suspects.At(&m, append(found, spots.at(i, after, &m)...)), m.T)
 		if err := spots.behind(i, reader, func(found []onesided.Kink, t float64) {
-			suspects.WeighInside(found)
-			warn(found, t)
+			warn(suspects.Inside(found), t)
 		}); err != nil {
 			return nil, 0, err
 		}
 	}
-	if len(ofValues) > 0 {
-		ofValues = find.InValues(&m, functionals) // m was read again
-		suspects.Weigh(ofValues)
-		warn(ofValues, m.T)
-	}
+	warn(suspects.Weigh(find.InValues(&m, functionals)), m.T)
 	return all, n, nil
 }
 
@@ -123,8 +77,6 @@ type spots struct {
 	run  *record.Trajectory
 	list []sens.Spot
 	next int // of list
-	// first is the first mark at the time of the present one.
-	first solvers.Mark
 }
 
 func newSpots(find *onesided.Kinks, run *record.Trajectory, peaks []sens.Peak) *spots {
@@ -158,10 +110,6 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []onesided.Kink) {
 	if m.Inside || len(x.list) == 0 {
 		return nil
 	}
-	if m.T != x.first.T || i == 0 {
-		x.first = *m
-		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
-	}
 	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
 		found = append(found, x.find.BeforeMark(readingOf(s), m)...)
 	}
@@ -170,11 +118,11 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []onesided.Kink) {
 	}
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
 		found = append(found, x.find.BehindMark(readingOf(s), m)...)
-		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
+		if first := x.find.First(); first.Guard >= 0 && slices.Equal(first.Ym, m.Yp) && slices.Equal(first.Dm, m.Dp) {
 			found = slices.DeleteFunc(found, func(k onesided.Kink) bool { return !k.Kept && !k.Tie })
 			r := readingOf(s)
 			r.Kept = false
-			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about
+			found = append(found, x.find.BeforeMark(r, first)...) // for what brought it about
 		}
 	}
 	return found

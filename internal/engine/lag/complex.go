@@ -113,7 +113,7 @@ func (c *Complex) Repeated(s *solvers.ComplexStep) {
 	}
 	own := *s
 	own.Y0, own.Y1, own.K = slices.Clone(s.Y0), slices.Clone(s.Y1), slices.Clone(s.K)
-	was := &c.x.rec.steps[len(c.steps)]
+	was := c.x.rec.steps[len(c.steps)]
 	same := real(s.T) == was.T && real(s.H) == was.H
 	for i, y := range s.Y0 {
 		same = same && real(y) == was.Y0[i]
@@ -212,7 +212,7 @@ func (c *Complex) Eval(t complex128, y, k []complex128) {
 	}
 	// A run keeps the row at the end of a step for the next one, which may read on the other side of a break. How far
 	// that is from the rates of this step stays as it was.
-	was := &c.x.rec.steps[len(c.steps)]
+	was := c.x.rec.steps[len(c.steps)]
 	c.x.Eval(was.T, was.Y0, c.rates)
 	for i, v := range c.rates {
 		k[i] += complex(was.K[i]-v, 0)

@@ -102,7 +102,7 @@ func stateTangent(x *Worker, step int, theta float64) {
 		}
 	case step < len(x.kept) && x.kept[step].kd != nil:
 		k := &x.kept[step]
-		solvers.RecallPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xd)
+		solvers.RecallPush(x.method, &r.steps[step].Step, &k.d, theta, k.kd, x.td, x.xd)
 	default: // nothing moves there yet
 		stateAt(x, step, theta)
 		for e, v := range x.slope {
@@ -193,7 +193,7 @@ func (x *Worker) pull(t float64, yb, tb []float64) {
 			}
 			continue
 		}
-		untake(x, i, step, theta, lags, tb)
+		untake(x, i, step, theta, lags, nil, tb)
 		moved = moved || from.moves
 	}
 	if moved { // extend has written the state
@@ -220,10 +220,10 @@ func pulls(x *Worker, i int, lags []float64) (some bool) {
 }
 
 // untake transposes take, with cotangents of all lags. It adds those of the time to tb, and of the delay to those of
-// delays.
-func untake(x *Worker, i, step int, theta float64, lags, tb []float64) {
+// delays. Unless they are nil, slopes are what slopesOf has written.
+func untake(x *Worker, i, step int, theta float64, lags, slopes, tb []float64) {
 	clear(x.sb)
-	statePull(x, i, step, theta, lags)
+	statePull(x, i, step, theta, lags, slopes)
 	from, db := x.rec.delays[i], x.db
 	if from.moves {
 		db = x.taub
@@ -252,10 +252,10 @@ func unhold(x *Worker, gap int) {
 
 // statePull transposes what delay i reads at theta of a step, with cotangents of all lags. It adds those of the time to
 // x.sb.
-func statePull(x *Worker, i, step int, theta float64, lags []float64) {
+func statePull(x *Worker, i, step int, theta float64, lags, slopes []float64) {
 	l, r := x.l, x.rec
-	if step >= 0 && r.steps[step].H > 0 && step < len(r.curves) && r.curves[step] != nil {
-		gather(x, i, step, theta, lags)
+	if r.curved(step) {
+		gather(x, i, step, theta, lags, slopes)
 		return
 	}
 	clear(x.xb)
@@ -277,7 +277,7 @@ func seeded(x *Worker, step int, sow func(s *solvers.Step)) {
 	for len(x.seeds) <= step {
 		x.seeds = append(x.seeds, nil)
 	}
-	s := &x.rec.steps[step]
+	s := &x.rec.steps[step].Step
 	at := solvers.SeedsOf(x.method, s)
 	was := *at
 	if x.seeds[step] == nil {
@@ -291,8 +291,9 @@ func seeded(x *Worker, step int, sow func(s *solvers.Step)) {
 
 // Sow implements sens.PastPuller.
 func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
-	hand(x, i)
-	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
+	own := i < len(x.seeds) && x.seeds[i] != nil && x.seeds[i].Sown
+	curved := i < len(x.gathered) && x.gathered[i].some
+	if !own && !curved {
 		return false
 	}
 	if info := solvers.MakerOf(plain(m), s).Info(); info.DenseStages > 0 { // the run has recorded the others
@@ -301,6 +302,11 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 		copy(s.K[dense:], x.rec.steps[i].K[dense:])
 	}
 	s.Dense = true
+	if !own {
+		x.gathered[i].sow(plain(m), s, x.rec.late)
+		return true
+	}
+	hand(x, i)
 	from, to := x.seeds[i], solvers.SeedsOf(plain(m), s)
 	if !to.Sown {
 		*from, *to = *to, *from
@@ -308,7 +314,7 @@ func (x *Worker) Sow(i int, s *solvers.Step, m solvers.Method) (sown bool) {
 		return true
 	}
 	if from.C != nil && to.C == nil {
-		to.C, from.C = from.C, nil
+		to.C, to.Of, from.C = from.C, from.Of, nil
 	}
 	stages.Unfold(plain(m), s, from)
 	for _, v := range []struct{ to, from []float64 }{

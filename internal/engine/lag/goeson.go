@@ -21,9 +21,8 @@ type Further struct {
 // what it is. The delays must not move.
 func GoesOn(w *system.Worker, rec *Record, m solvers.Method, t float64, y, d []float64) *Further {
 	own := *rec
-	own.steps, own.gaps, own.tau = slices.Clone(rec.steps), slices.Clone(rec.gaps), slices.Clone(rec.tau)
+	own.steps, own.gaps, own.tau = slices.Clip(slices.Clone(rec.steps)), slices.Clone(rec.gaps), slices.Clone(rec.tau)
 	own.ends, own.window = ends{}, window{}
-	own.curves = slices.Clone(rec.curves)
 	own.stops = slices.Clone(rec.stops)
 	for i, list := range own.stops {
 		own.stops[i] = slices.Clone(list)

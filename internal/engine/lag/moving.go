@@ -105,7 +105,7 @@ func (x *Worker) over(t, t1 float64) {
 		return
 	}
 	x.known = false
-	i, found := slices.BinarySearchFunc(r.steps, t, func(s solvers.Step, t float64) int { return cmp.Compare(s.T, t) })
+	i, found := slices.BinarySearchFunc(r.steps, t, func(s *kept, t float64) int { return cmp.Compare(s.T, t) })
 	for found && i < len(r.steps)-1 && r.steps[i].H == 0 {
 		i++
 	}
@@ -194,7 +194,7 @@ func (x *Worker) stepAt(step int) *solvers.Step {
 	if x.running && x.own != nil && step == len(x.rec.steps) {
 		return x.own
 	}
-	return &x.rec.steps[step]
+	return &x.rec.steps[step].Step
 }
 
 // close is how near to a gap a time that is read counts as there.

@@ -35,12 +35,20 @@ type read struct {
 type taken struct {
 	from, len, to int
 	discrete      bool
+	col           int // of from in curves
 }
 
 // source says where a delay comes from: an element of the discretes, or of the delays that move.
 type source struct {
 	at    int
 	moves bool
+}
+
+// byDelay is what delays read.
+type byDelay struct {
+	takes [][]taken // of each delay
+	ones  []*taken  // likewise, of those that read one number of a state; nil for others
+	late  []int     // the states that are read
 }
 
 // gap is where the record is not smooth: pieces on both sides of it are not read as one.
@@ -57,20 +65,19 @@ type gap struct {
 
 // Record is what is known of the past of a run. One goroutine writes it; others may read it once the run has ended.
 type Record struct {
-	n, q   int // states and quadratures
-	lags   int // elements of lags, behind the states
-	list   []place
-	reads  []read
-	takes  [][]taken // of each delay
-	delays []source  // in the order of the first reads
-	begins []bool    // of delays: all that they read begins at the start, with a past before it
-	moving int       // elements of delays that move
+	n, q  int // states and quadratures
+	lags  int // elements of lags, behind the states
+	list  []place
+	reads []read
+	byDelay
+	delays []source // in the order of the first reads
+	begins []bool   // of delays: all that they read begins at the start, with a past before it
+	moving int      // elements of delays that move
 	spans  []*model.Lag
 
 	y0, d0 []float64 // the state and the discretes at the start, before anything happens there
 	start  float64
-	steps  []solvers.Step
-	curves []curve // of steps
+	steps  []*kept
 	gaps   []gap
 	jumps  bool // the state jumps at some gap
 	edits  int  // how often the times of gaps have changed
@@ -93,6 +100,12 @@ func NewRecord(m *model.Model) *Record {
 	for _, s := range m.States {
 		r.n += s.Type.Shape.Size()
 	}
+	at := firsts(m.States)
+	for _, s := range model.ReadLate(m.States, m.Lags) {
+		for i := range s.Type.Shape.Size() {
+			r.late = append(r.late, at[s]+i)
+		}
+	}
 	for _, l := range r.list {
 		x := read{
 			from: l.From, len: l.Len, to: l.To, n: l.Copies, past: l.Of.Past, discrete: l.Discrete,
@@ -112,11 +125,18 @@ func NewRecord(m *model.Model) *Record {
 		r.takes = append(r.takes, make([][]taken, len(r.delays)-len(r.takes))...)
 		for k := range x.n {
 			i := x.first + k
-			r.takes[i] = append(r.takes[i], taken{x.from, x.len, x.to + k*x.len, x.discrete})
+			t := taken{from: x.from, len: x.len, to: x.to + k*x.len, discrete: x.discrete}
+			if !t.discrete {
+				t.col = slices.Index(r.late, t.from)
+			}
+			r.takes[i] = append(r.takes[i], t)
 		}
 	}
-	r.tau = make([]float64, len(r.delays))
+	r.tau, r.ones = make([]float64, len(r.delays)), make([]*taken, len(r.delays))
 	for i := range r.delays {
+		if t := r.takes[i]; len(t) == 1 && t[0].len == 1 && !t[0].discrete {
+			r.ones[i] = &t[0]
+		}
 		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
 			return i >= c.first && i < c.first+c.n && !c.past
 		}))
@@ -128,12 +148,11 @@ func NewRecord(m *model.Model) *Record {
 func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) error {
 	r.q, r.start = q, t
 	r.y0, r.d0 = append(r.y0[:0], y...), append(r.d0[:0], d...)
-	r.window.spare = append(r.window.spare, r.steps...)
 	first := gap{t: t, after: -1, from: -1, set: -1, truly: 1} // what has no past does not jump
 	if slices.ContainsFunc(r.reads, func(c read) bool { return c.past }) {
 		first.truly = 0
 	}
-	r.steps, r.curves, r.gaps = r.steps[:0], r.curves[:0], append(r.gaps[:0], first)
+	r.steps, r.gaps = r.steps[:0], append(r.gaps[:0], first)
 	r.edits++
 	r.jumps = false
 	r.stops.opens(len(r.delays))
@@ -190,6 +209,11 @@ func near(t, by float64) float64 {
 	return float64(few * elem.ULP(max(math.Abs(t), math.Abs(by))))
 }
 
+// comes reports whether the time u is no later than t, but for rounding.
+func (r *Record) comes(u, t float64) bool {
+	return u <= t || !math.IsInf(u, 1) && u <= t+near(t, t-r.start)
+}
+
 // followed reports whether breaks of an order are looked for. Those of delays that move cost steps of their own.
 func (r *Record) followed(order int) bool {
 	few := 600.0 // combinations
@@ -225,7 +249,7 @@ func (r *Record) followAs(t float64, order int, truly func(delay int) int) {
 func (r *Record) next(t float64) float64 {
 	for {
 		s := r.stops.first(r.tau)
-		if !(s.t <= t+near(t, t-r.start)) {
+		if !r.comes(s.t, t) {
 			return s.t
 		}
 		r.ends.causes = r.stops.drop(s, r.tau, r.ends.causes)
@@ -249,8 +273,40 @@ func (r *Record) longest() (least float64, delay int) {
 // made keeps a step.
 func (r *Record) made(s *solvers.Step, c curve) {
 	r.forget(s.T)
-	own, c := r.window.kept(s, c)
-	r.steps, r.curves = append(r.steps, own), append(r.curves, c)
+	n := len(r.steps)
+	if n < cap(r.steps) {
+		r.steps = r.steps[:n+1] // behind it are those of earlier runs, for their memory
+	} else {
+		r.steps = append(r.steps, nil)
+	}
+	if r.steps[n] == nil {
+		r.steps[n] = &kept{}
+	}
+	r.steps[n].copy(s, c)
+}
+
+// kept is a step of the record, with what is read most first.
+type kept struct {
+	curve curve
+	solvers.Step
+}
+
+// copy makes k a copy of a step and its curve.
+func (k *kept) copy(s *solvers.Step, c curve) {
+	rows, n := len(s.K), len(s.Y0)
+	if len(k.K) != rows || len(k.Y0) != n || len(k.curve) != len(c) || k.K == nil {
+		room := make([]float64, rows+2*n+len(c))
+		k.K, room = room[:rows:rows], room[rows:]
+		k.Y0, k.Y1, k.curve = room[:n:n], room[n:2*n:2*n], nil
+		if len(c) > 0 {
+			k.curve = room[2*n:]
+		}
+	}
+	k.T, k.H, k.T1, k.Member, k.Dense = s.T, s.H, s.T1, s.Member, true
+	copy(k.K, s.K)
+	copy(k.Y0, s.Y0)
+	copy(k.Y1, s.Y1)
+	copy(k.curve, c)
 }
 
 // parts notes that the record has a gap at t, behind the last step. A delay that stays reads one side of a gap for a
@@ -317,10 +373,15 @@ func (r *Record) nothing(from, to int) bool {
 	return true
 }
 
+// behind reports whether a time is behind a gap by more than rounding.
+func (r *Record) behind(gap int, u float64) bool {
+	return gap >= 0 && r.gaps[gap].t < u-float64(1e-13*(math.Abs(u)+math.Abs(r.start)))
+}
+
 // region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
 // gap, later decides.
 func (r *Record) region(u float64, later bool) int {
-	if n := len(r.gaps) - 1; n >= 0 && r.gaps[n].t < u-near(u, u-r.start) { // the usual case
+	if n := len(r.gaps) - 1; r.behind(n, u) {
 		return n
 	}
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
@@ -417,6 +478,6 @@ func (r *Record) beyond(i, lo, hi int, s float64) (step int, theta float64) {
 // polynomial would be continued far, and the tangent of that, which moves with its length, is not small. The steps
 // around it are continued over it.
 func (r *Record) small(step int) bool {
-	s := &r.steps[step]
+	s := r.steps[step]
 	return s.H == 0 || r.moving > 0 && s.H <= float64(16*r.close(s.T1))
 }

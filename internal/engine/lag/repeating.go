@@ -172,7 +172,7 @@ func sown(x *Worker, i int) bool {
 	if i >= len(x.seeds) || x.seeds[i] == nil || !x.seeds[i].Sown {
 		return false
 	}
-	stages.Unfold(x.method, &x.rec.steps[i], x.seeds[i])
+	stages.Unfold(x.method, &x.rec.steps[i].Step, x.seeds[i])
 	return true
 }
 

@@ -295,7 +295,7 @@ func (x *Second) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
 			x.pullByLag(&list[k], jb)
 		}
 		x.sb2.Clear()
-		s := &x.rec.steps[step]
+		s := &x.rec.steps[step].Step
 		stages.RecallSlopeDual(x.method, s, &kept.d, theta, kept.kd, x.td, x.slope2, x.sb2, x.seedsOf(step))
 		times.Add(x.sb2)
 		from, db := x.rec.delays[i], x.db2
@@ -440,7 +440,7 @@ func (x *Second) pull2(t, y, yb, tb solvers.Dual) {
 		}
 		k := &x.kept[step]
 		x.sb2.Clear()
-		stages.RecallPullPush(x.method, &r.steps[step], &k.d, theta, k.kd, x.td, x.xb2, x.sb2, x.seedsOf(step))
+		stages.RecallPullPush(x.method, &r.steps[step].Step, &k.d, theta, k.kd, x.td, x.xb2, x.sb2, x.seedsOf(step))
 		tb.Add(x.sb2)
 		takeAway(solvers.Dual{X: db.X[from.at:][:1], D: db.D[at:][:l]}, x.sb2)
 	}

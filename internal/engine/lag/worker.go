@@ -83,7 +83,7 @@ type cotangents struct {
 	held     [][]float64 // of discretes that were read, by the gap that set them and the start first
 	seeds    []*solvers.Seeds
 	gathered []gathered        // for these, by steps
-	rates    []float64         // [N], and zeros
+	lags     []float64         // slopes of what is read
 	yb0      []float64         // of the initial state
 	times    [][]float64       // of jumps
 	until    map[int][]float64 // of ends of steps that others follow
@@ -105,7 +105,9 @@ func Of(w *system.Worker, rec *Record, m solvers.Method) *Worker {
 	x.yd, x.ymd, x.yb, x.ymb = v(all*l), v(all*l), v(all*l), v(all*l)
 	x.tangents = tangents{dd: v(size.D * l), yd0: v(size.N * l), xd: v(size.N * l), td: v(l)}
 	x.mover = newMover(rec, size.N, rec.lags, l)
-	x.cotangents = cotangents{rates: v(2 * size.N), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l)}
+	x.cotangents = cotangents{
+		lags: v(rec.lags), db: v(size.D * l), yb0: v(size.N * l), xb: v(size.N * l), sb: v(l),
+	}
 	return x
 }
 
@@ -116,6 +118,7 @@ func (x *Worker) Opens(m solvers.Method, t float64, y []float64) error {
 		return fmt.Errorf("method %s has no dense output that a run could read its past from", m.Info().Name)
 	}
 	x.method, x.running, x.known, x.within = able, true, false, false
+	x.asWhole.some = false
 	return x.rec.opens(m.Info(), x.w.Size().Q, t, y, x.d)
 }
 
@@ -150,7 +153,7 @@ func (x *Worker) Made(s *solvers.Step, e solvers.End) (how solvers.Broke, err er
 	x.rec.made(s, fit(x, s))
 	r := x.rec
 	first := r.stops.first(r.tau)
-	broke := first.t <= s.T1+near(s.T1, s.T1-r.start)
+	broke := r.comes(first.t, s.T1)
 	if broke {
 		r.parts(s.T1, false, first.order, first.truly)
 		r.next(s.T1)
@@ -281,6 +284,9 @@ func regionOf(x *Worker, i int) int {
 		return x.reg[i]
 	}
 	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
+	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid-tau) { // as a rule
+		return last
+	}
 	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
 		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
 	}
@@ -306,7 +312,7 @@ func (x *Worker) locate(i int, t float64) (step int, theta float64) {
 // before returns the last step before the present one that has a length, from step on, and where the time s is in it.
 func before(x *Worker, step int, s float64) (int, float64) {
 	for i := step; i >= 0; i-- {
-		if p := &x.rec.steps[i]; p.T < x.from && p.H > 0 {
+		if p := x.rec.steps[i]; p.T < x.from && p.H > 0 {
 			return i, (s - p.T) / p.H
 		}
 	}
@@ -354,14 +360,14 @@ func (x *Worker) extend(t float64, y, y2 []float64) []float64 {
 // take writes what delay i reads at theta of a step to lags. The present state is y.
 func take(x *Worker, i, step int, theta float64, y, lags []float64) {
 	r, whole := x.rec, false // x.x is the state there
-	fit := fitted(x, step, theta)
+	fit := r.curved(step)
 	for _, c := range r.takes[i] {
 		to := lags[c.to-x.n:][:c.len]
 		switch {
 		case c.discrete:
 			copy(to, r.held(regionOf(x, i))[c.from:])
 		case fit:
-			curveAt(x, step, theta, c.from, to)
+			curveAt(x, step, theta, &c, to)
 		case step == ofPresent:
 			copy(to, y[c.from:])
 		case step < 0:

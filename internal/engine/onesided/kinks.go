@@ -128,67 +128,31 @@ func (k *Kink) alone() bool {
 
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
-	eval  *tape.Evaluator[float64]
-	again func()                   // runs eval but for what follows from params alone
-	moves []int                    // inputs that are not params
-	ready bool                     // eval has what does so
-	near  *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
-	sides [2][2]*tape.Partly       // as far as kinks are made of them: by sign, and far or near
-	at    vec.Values               // what sides lie beside; a copy, since callers keep theirs on the stack
-	known bool                     // at has them, and eval has not run since
-	same  bool                     // sides have what follows from params alone
-	count []int                    // how many numbers nudge moves before each input
-	here  []float64                // distances from kinks
-	there [2][]float64             // and, as bent looks, those of two of the sides
+	at    vec.Values         // where it is looked at; a copy, since callers keep theirs on the stack
+	lacks bool               // something that it reads is not there
+	now   *tape.Partly       // at these values, as far as is asked for
+	sides [2][2]*tape.Partly // beside these, as far as kinks are made of them: by sign, and far or near
+	ready bool               // now has what follows from params alone
+	known bool               // sides lie beside the present values
+	same  bool               // sides have what follows from params alone
+	count []int              // how many numbers nudge moves before each input
+	here  []float64          // distances from kinks
+	there [2][]float64       // and, as bent looks, those of two of the sides
 	ops   []tape.Value
-	clock map[tape.Value]bool
-	still map[tape.Value]bool
-	held  map[tape.Value]bool
+	of    map[tape.Value]Kink // what their kinks are, wherever they are met
 }
 
-// evaluate runs eval at some values, with the params of the model. It reports whether all inputs are there.
-func (k *Kinks) evaluate(t *tape.Tape, at *vec.Values) bool {
-	kt := k.tapes[t]
-	if !kt.ready {
-		if !k.model.Load(t, kt.eval, at) {
-			return false
-		}
-		kt.eval.Run()
-		kt.ready = true
-		return true
-	}
-	if kt.again == nil {
-		var moves []string
-		for i, in := range t.Inputs {
-			if !stays(in.Name) {
-				moves, kt.moves = append(moves, in.Name), append(kt.moves, i)
-			}
-		}
-		all := slices.Clone(kt.ops)
-		for _, out := range t.Outputs {
-			all = append(all, out.Value)
-		}
-		kt.again = kt.eval.Toward(all, moves...)
-	}
-	for _, i := range kt.moves {
-		if !k.model.LoadInput(&t.Inputs[i], kt.eval.Value(tape.Value(i)), at) {
-			return false
+// load has inputs of a tape read what is there.
+func (k *Kinks) load(t *tape.Tape, kt *kinkTape) func(i int, to []float64) {
+	return func(i int, to []float64) {
+		if !k.model.LoadInput(&t.Inputs[i], to, &kt.at) {
+			kt.lacks = true
 		}
 	}
-	kt.again()
-	return true
 }
 
 // stays reports whether an input of a tape is the same all through a run.
 func stays(input string) bool { return tapec.MustName(input).Role == tapec.Param }
-
-// beside makes what evaluates the tape at values beside those of a run.
-func (kt *kinkTape) beside(t *tape.Tape) {
-	if kt.near == nil {
-		kt.near = tape.NewEvaluator[float64](t)
-		kt.near.Run()
-	}
-}
 
 // NewKinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
 // operation with kinks and no largest values.
@@ -235,7 +199,7 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	}) {
 		return
 	}
-	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}, held: map[tape.Value]bool{}}
+	kt := &kinkTape{of: map[tape.Value]Kink{}}
 	conditions := t == k.model.Compiled.Guards // the modes inside are held
 	moves := tape.DependsOnFunc(t, func(name string) bool {
 		n := tapec.MustName(name)
@@ -257,12 +221,15 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		v := tape.Value(len(t.Inputs) + i)
 		if moves[v] && !in.Seamless && (in.Op.HasKink() || in.Op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
-			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
-			k.held = k.held || kt.held[v]
+			kink := Kink{
+				Op: in.Op, Span: in.Span, Clock: !steers[v], Still: !flows[v], Held: flows[v] && !changes[v],
+				spot: spot{of: t, value: v},
+			}
+			kt.of[v], k.held = kink, k.held || kink.Held
 		}
 	}
 	if len(kt.ops) > 0 {
-		kt.eval = tape.NewEvaluator[float64](t)
+		kt.now = tape.NewPartly(t, stays, k.load(t, kt))
 		k.tapes[t] = kt
 	}
 }
@@ -301,9 +268,10 @@ func (k *Kinks) addOnce() {
 	}
 }
 
-// Begin tells that another run is looked at, whose steps were made with a relative tolerance, and whether it has second
-// derivatives.
-func (k *Kinks) Begin(rtol float64, second bool) {
+// Begin tells that another run is looked at, whose steps were made with a relative tolerance, whether it has second
+// derivatives, and when it ends.
+func (k *Kinks) Begin(rtol float64, second bool, end float64) {
+	k.end = end
 	k.second = second
 	for _, kt := range k.tapes {
 		kt.ready, kt.same = false, false
@@ -325,9 +293,6 @@ func (k *Kinks) within(near float64) func() {
 	return func() { k.near = was }
 }
 
-// End tells when the run ends. It is called before kinks are weighed.
-func (k *Kinks) End(t float64) { k.end = t }
-
 // AtMark lists the kinks at which the model is at a mark of a run of length span: in what objectives read
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
@@ -346,7 +311,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	if m.Kind != solvers.MarkSite {
 		k.last = m.T
 	}
-	if m.Kind == solvers.MarkStart || m.T != k.first.T {
+	if m.Kind == solvers.MarkStart || m.T != k.first.T || k.first.Inside {
 		k.first = *m
 		k.first.Ym, k.first.Dm, k.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
 	}
@@ -354,7 +319,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	case solvers.MarkStart:
 		k.began = m.T
 		found := slices.Concat(
-			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m), k.corners(m),
+			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil), k.modes(m), k.corners(m),
 		)
 		at := vec.Values{vec.T: {m.T}, vec.P: k.point.P, vec.D: m.Dp}
 		for _, o := range k.once {
@@ -363,10 +328,10 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		if k.model.SettlesAt(m.Firing.Event) {
-			read := k.look(c.AtEvents[m.Firing.Event], m, nil, nil)
+			read := k.look(c.AtEvents[m.Firing.Event], m, nil)
 			return slices.Concat(k.atSteady(m), read, k.body(m, span), k.modes(m))
 		}
-		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
+		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
 		return slices.Concat(found, k.set(m), k.due(m), k.reset(m), k.modes(m))
 	case solvers.MarkMode:
@@ -374,7 +339,7 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	case solvers.MarkRemode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.modes(m))
 	case solvers.MarkSite:
-		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
+		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil)
 		if m.T == k.last { // the piece begins here
 			return slices.Concat(found, k.stay(m, span), k.resting(m, span), k.modes(m))
 		}
@@ -383,10 +348,13 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		}
 		return found
 	case solvers.MarkFinal:
-		return append(k.look(c.Final, m, nil, nil), k.modes(m)...)
+		return append(k.look(c.Final, m, nil), k.modes(m)...)
 	}
 	return nil
 }
+
+// First is the first mark at the time of the present one.
+func (k *Kinks) First() *solvers.Mark { return &k.first }
 
 // timeOf lists what the time of a mark depends on.
 func (k *Kinks) timeOf(m *solvers.Mark) []tapec.Name {
@@ -426,14 +394,13 @@ func (k *Kinks) InValues(m *solvers.Mark, functionals []float64) []Kink {
 	if c.Objective == nil {
 		return nil
 	}
-	return k.look(c.Objective, m, nil, functionals)
+	return k.look(c.Objective, m, functionals)
 }
 
 // stay lists the kinks at which the rates are at a mark, and a little later along the field; where there are second
 // derivatives, also those to which the body of an event has taken them, and that they leave.
 func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
-	here, found := k.rested(at, float64(0x1p-20*span))
+	here, found := k.rested(k.behind(m), float64(0x1p-20*span))
 	if k.second && m.Kind == solvers.MarkFire {
 		for _, kink := range here {
 			if kink.Op.HasKink() && !slices.ContainsFunc(found, func(x Kink) bool { return x.value == kink.value }) {
@@ -451,9 +418,18 @@ func (k *Kinks) stayed(m *solvers.Mark, span float64) []Kink {
 	if m.Kind == solvers.MarkStart || m.Inside {
 		return nil
 	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
-	_, found := k.rested(at, float64(-0x1p-20*span))
+	_, found := k.rested(k.ahead(m), float64(-0x1p-20*span))
 	return found
+}
+
+// ahead returns what tapes read just before a mark.
+func (k *Kinks) ahead(m *solvers.Mark) vec.Values {
+	return vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+}
+
+// behind returns what they read just behind it.
+func (k *Kinks) behind(m *solvers.Mark) vec.Values {
+	return vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
 }
 
 // rested lists the kinks at which the rates are at some values, and those at which they are a time eps later as well.
@@ -465,7 +441,7 @@ func (k *Kinks) rested(at vec.Values, eps float64) (here, found []Kink) {
 	if here = k.at(t, &at); len(here) == 0 {
 		return nil, nil
 	}
-	at[vec.Y], at[vec.T] = k.along(&at, eps), []float64{at[vec.T][0] + eps}
+	at = k.later(at, eps)
 	found = k.at(t, &at)
 	for i := range found {
 		found[i].rests = true
@@ -473,24 +449,25 @@ func (k *Kinks) rested(at vec.Values, eps float64) (here, found []Kink) {
 	return here, found
 }
 
-// along returns the states a time eps behind those of some values, by the rates there.
-func (k *Kinks) along(at *vec.Values, eps float64) []float64 {
+// later returns some values a time eps later, where states have moved by their rates.
+func (k *Kinks) later(at vec.Values, eps float64) vec.Values {
 	l := k.model.Layout
 	rates, to := make([]float64, l.NY+l.NQ), slices.Clone(at[vec.Y])
-	k.around.Rates(at, rates)
+	k.around.Rates(&at, rates)
 	for i, f := range rates[:l.NY] {
 		to[i] = math.FMA(eps, f, to[i])
 	}
-	return to
+	at[vec.Y], at[vec.T] = to, []float64{at[vec.T][0] + eps}
+	return at
 }
 
 // look evaluates t at a mark.
-func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64) []Kink {
+func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, functionals []float64) []Kink {
 	if t == nil || k.tapes[t] == nil {
 		return nil
 	}
 	at := vec.Values{
-		vec.T: {m.T}, vec.Y: m.Yp, vec.Ym: m.Ym, vec.D: m.Dp, vec.Dm: m.Dm, vec.M: modes, vec.P: k.point.P,
+		vec.T: {m.T}, vec.Y: m.Yp, vec.Ym: m.Ym, vec.D: m.Dp, vec.Dm: m.Dm, vec.P: k.point.P,
 		vec.F:     functionals,
 		vec.Fired: firedAt(m),
 	}
@@ -502,13 +479,14 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		defer k.within(k.slack)()
 	}
 	found := k.at(t, &at)
-	if kt := k.tapes[t]; t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
+	if len(found) > 0 && t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
+		e, ops := k.around.Run(t, &at), k.tapes[t].ops
 		nudge := func(e *tape.Evaluator[float64], way int, part float64) {
 			k.model.Load(t, e, &at)
-			k.nudge(way/2, e, float64(part*beside)*float64(1-way%2*2), false)
+			k.nudge(way/2, e, float64(part*beside)*float64(1-way%2*2))
 		}
 		found = slices.DeleteFunc(found, func(x Kink) bool {
-			return x.Op.HasJump() && !tape.Matters(kt.eval, x.value, kt.ops, x.near, k.second, 2*turns, nudge)
+			return x.Op.HasJump() && !tape.Matters(e, x.value, ops, x.near, k.second, 2*turns, nudge)
 		})
 	}
 	jumps := func(x Kink) bool { return x.Op.HasJump() && !x.Clock && !x.Still && !x.Held }
@@ -521,23 +499,22 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 // at evaluates t.
 func (k *Kinks) at(t *tape.Tape, at *vec.Values) []Kink {
 	kt := k.tapes[t]
-	if !k.evaluate(t, at) {
-		return nil
-	}
-	kt.known = false
+	kt.at, kt.known, kt.lacks = *at, false, false
+	kt.now.Begin(!kt.ready)
+	kt.ready = true
 	var found []Kink
 	for _, v := range kt.ops {
-		near := k.near
-		if kt.held[v] && at[vec.T] != nil && at[vec.T][0] > k.began { // bodies may have set discretes to states
+		kink, near := kt.of[v], k.near
+		if kink.Held && at[vec.T] != nil && at[vec.T][0] > k.began { // bodies may have set discretes to states
 			near = max(near, k.slack)
 		}
-		if bent, curves := k.bent(t, v, at, near); bent || curves {
-			in := t.Instr(v)
-			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
-			kink.From, kink.of, kink.value, kink.at = compiled.InputsOfValue(t, v), t, v, *at
-			kink.near, kink.curves = near, !bent
+		if bent, curves := k.bent(t, v, near); bent || curves {
+			kink.From, kink.at, kink.near, kink.curves = compiled.InputsOfValue(t, v), *at, near, !bent
 			found = append(found, kink)
 		}
+	}
+	if kt.lacks {
+		return nil
 	}
 	return found
 }

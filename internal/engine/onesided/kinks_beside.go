@@ -94,18 +94,18 @@ func (k *Kinks) through(o outlet, at *vec.Values, still bool) []Kink {
 	})
 }
 
-// bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
-// leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
+// bent reports whether an element of v lies at a kink, or so near, where t is looked at. It must leave the kink beside
+// that: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
 // A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
 // infinite, and no number hides it, and x¹ is smooth. Where there are second derivatives, curves tells that a root of
 // params and discretes alone is at 0, and may have no second one there: as (x²)^0.75, and xⁿ from one side if n moves.
-func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (bent, curves bool) {
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, near float64) (bent, curves bool) {
 	kt := k.tapes[t]
-	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
+	kt.here = kt.now.Bends(v, near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
 		return false, false
 	}
-	k.besides(t, at)
+	k.besides(t)
 	op := t.Instr(v).Op
 	root, sides := op == tape.Sqrt || op == tape.Pow, 1
 	if root {
@@ -125,21 +125,21 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *vec.Values, near float64) (
 		}
 	}
 	bent = slices.ContainsFunc(left, func(n int) bool { return n >= sides })
-	return bent, k.second && root && (kt.still[v] || kt.held[v])
+	return bent, k.second && root && (kt.of[v].Still || kt.of[v].Held)
 }
 
-// besides has the sides of t lie beside the values at which it was evaluated.
-func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
+// besides has the sides of t lie beside the values at which it is looked at.
+func (k *Kinks) besides(t *tape.Tape) {
 	kt := k.tapes[t]
 	if kt.known {
 		return
 	}
-	kt.at, kt.known = *at, true
+	kt.known = true
 	if kt.count == nil {
 		n := 0
 		for _, in := range t.Inputs {
 			kt.count = append(kt.count, n)
-			if k.nudges(tapec.MustName(in.Name), false) == itself {
+			if k.nudges(tapec.MustName(in.Name)) == itself {
 				n += in.Shape.Size()
 			}
 		}
@@ -148,18 +148,13 @@ func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
 		for j, part := range []float64{beside, beside / 2} {
 			side := &kt.sides[way][j]
 			if *side == nil {
-				input := func(i int, to []float64) {
-					in := &t.Inputs[i]
-					k.model.LoadInput(in, to, &kt.at)
+				load := k.load(t, kt)
+				*side = kt.now.Other(func(i int, to []float64) {
+					load(i, to)
 					n := portionsOf(0)
 					n.count = k.before() + kt.count[i]
-					k.nudgeInput(0, in.Name, to, float64(sign*part), false, &n)
-				}
-				if first := kt.sides[0][0]; first != nil {
-					*side = first.Other(input)
-				} else {
-					*side = tape.NewPartly(t, stays, input)
-				}
+					k.nudgeInput(0, t.Inputs[i].Name, to, float64(sign*part), &n)
+				})
 			}
 			(*side).Begin(!kt.same)
 		}
@@ -170,13 +165,12 @@ func (k *Kinks) besides(t *tape.Tape, at *vec.Values) {
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
-// nudge moves what a tape reads in one of several directions: params and discretes or, unless they alone are to move,
-// all but modes, data and what has fired.
-func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool) {
+// nudge moves what a tape reads in one of several directions: all but modes, data and what has fired.
+func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64) {
 	n := portionsOf(turn)
 	n.count = k.before()
 	for i, in := range e.Tape().Inputs {
-		k.nudgeInput(turn, in.Name, e.Value(tape.Value(i)), d, held, &n)
+		k.nudgeInput(turn, in.Name, e.Value(tape.Value(i)), d, &n)
 	}
 }
 
@@ -198,26 +192,24 @@ const (
 	itself         // by a part of its own, and n counts its numbers
 )
 
-// nudges returns how an input is nudged, where params and discretes alone are to be, or all.
-func (k *Kinks) nudges(name tapec.Name, held bool) nudging {
+// nudges returns how an input is nudged.
+func (k *Kinks) nudges(name tapec.Name) nudging {
 	switch role := name.Role; {
 	case k.held && (role == tapec.Param || role == tapec.Discrete || role == tapec.LeftDiscrete):
 		return along
-	case role == tapec.DataRow || role == tapec.KeptMode:
+	case role == tapec.DataRow || role == tapec.KeptMode || role == tapec.HeldMode || role == tapec.Fired:
 		return not
-	case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
-		return itself
 	}
-	return not
+	return itself
 }
 
 // nudgeInput is nudge for one input x.
-func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, held bool, n *portions) {
+func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, n *portions) {
 	name, side := tapec.MustName(input), 0
 	if d < 0 {
 		side = 1
 	}
-	switch k.nudges(name, held) {
+	switch k.nudges(name) {
 	case along:
 		b := &k.beside[turn]
 		moved := b.d[side]

@@ -15,10 +15,8 @@ import (
 // conditions are met in these modes.
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	at := vec.Values{
-		vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
-		vec.Kept: slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM),
-	}
+	at := k.behind(m)
+	at[vec.Kept] = slices.Repeat([]float64{math.Inf(1)}, k.model.Layout.NM)
 	if k.anyStill(c.Choose) {
 		found = slices.DeleteFunc(k.at(c.Choose, &at), func(x Kink) bool { return !x.Still && !x.Held })
 	}
@@ -42,7 +40,7 @@ func decide(found []Kink) []Kink {
 // anyStill reports whether t has operations with kinks of params and discretes alone.
 func (k *Kinks) anyStill(t *tape.Tape) bool {
 	kt := k.tapes[t]
-	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.still[v] || kt.held[v] })
+	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.of[v].Still || kt.of[v].Held })
 }
 
 // settable reports whether a guard is that of a condition, which a body may set to its threshold.
@@ -84,9 +82,9 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	if !k.sets || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
 		return nil
 	}
-	p := k.point.P
-	after, size := k.sizes(&vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: p})
-	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
+	at := k.behind(m)
+	after, size := k.sizes(&at)
+	zero := func(margins []float64, i int) bool { return near0(margins[i], size[i]) }
 	var set []int
 	for i, g := range c.GuardList {
 		if settable(g) && zero(after, i) {
@@ -96,7 +94,8 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	if len(set) == 0 {
 		return nil
 	}
-	before := k.margins(&vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: p})
+	at = k.ahead(m)
+	before := k.margins(&at)
 	set = slices.DeleteFunc(set, func(i int) bool {
 		return zero(before, i) && !k.reaches(m.Firing.Event, i)
 	})
@@ -111,10 +110,9 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		moved := k.margins(&vec.Values{vec.T: t, vec.Y: y, vec.D: d, vec.M: m.Mp, vec.P: q})
 		for _, i := range set {
 			if !seen[i] && !zero(moved, i) {
-				seen[i] = true
-				g := &c.GuardList[i]
-				from := append(k.model.GuardInputs(i), k.timeOf(m)...)
-				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}})
+				kink := k.threshold(i)
+				kink.Set, kink.From = true, append(kink.From, k.timeOf(m)...)
+				found, seen[i] = append(found, kink), true
 			}
 		}
 	}
@@ -212,7 +210,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	}
 	k.left = true
 	defer func() { k.left = false }()
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+	at := k.ahead(m)
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	found := decide(k.through(o, &at, true))
 	if m.Caused {
@@ -245,10 +243,10 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	}) {
 		return nil
 	}
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
+	at := k.behind(m)
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
-		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {
+		if settable(g) && near0(here[i], size[i]) {
 			found = append(found, k.corner(i, &at)...)
 		}
 	}

@@ -28,7 +28,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		return nil
 	}
 	k.calm = math.NaN()
-	at := vec.Values{vec.T: {m.T}, vec.Y: m.Yp, vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P}
+	at := k.behind(m)
 	if m.Kind == solvers.MarkStart {
 		k.rests, k.stuck = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
@@ -53,9 +53,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	met := slices.Clone(k.small)
 	eps := float64(0x1p-20 * span)
-	later := vec.Values{
-		vec.T: {m.T + eps}, vec.Y: k.along(&at, eps), vec.D: m.Dp, vec.M: m.Mp, vec.P: k.point.P,
-	}
+	later := k.later(at, eps)
 	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		return nil
 	}
@@ -67,10 +65,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			if k.rests[i] && met[i] && near0(here[i], near[i]) {
-				found = append(found, Kink{
-					Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i},
-					spot: spot{at: at},
-				})
+				found = append(found, k.threshold(i))
 			}
 			delete(k.rests, i)
 			delete(k.stuck, i)
@@ -90,9 +85,9 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 			continue
 		}
 		same[g.Span] = len(found)
-		found = append(found, Kink{
-			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i}, rests: true,
-		})
+		kink := k.threshold(i)
+		kink.rests = true
+		found = append(found, kink)
 	}
 	return found
 }
@@ -123,20 +118,23 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			continue
 		}
 		if here == nil {
-			at := vec.Values{vec.T: {m.T}, vec.Y: m.Ym, vec.D: m.Dm, vec.M: m.Mm, vec.P: k.point.P}
+			at := k.ahead(m)
 			here = k.margins(&at)
-			eps := float64(0x1p-20 * span)
-			at[vec.Y], at[vec.T] = k.along(&at, -eps), []float64{m.T - eps}
+			at = k.later(at, float64(-0x1p-20*span))
 			before = k.margins(&at)
 		}
 		if here[i] != 0 || before[i] != 0 {
 			continue
 		}
-		found = append(found, Kink{
-			Op: tape.Less, Span: c.GuardList[i].Span, Rests: true, margins: []int{i}, From: k.model.GuardInputs(i),
-		})
+		found = append(found, k.threshold(i))
 	}
 	return found
+}
+
+// threshold is what it is that the run is at the threshold of guard i.
+func (k *Kinks) threshold(i int) Kink {
+	g := &k.model.Compiled.GuardList[i]
+	return Kink{Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i), margins: []int{i}}
 }
 
 // noise is the part of what a little motion does to a margin that is rounding.
@@ -148,7 +146,7 @@ func near0(x, size float64) bool { return math.Abs(x) <= float64(noise*size) }
 // sizes returns the margins of all guards at some values, and what a little motion of all that they read does to them.
 func (k *Kinks) sizes(at *vec.Values) (here, moved []float64) {
 	here = k.margins(at)
-	k.nudge(0, k.guards, beside, false)
+	k.nudge(0, k.guards, beside)
 	for _, s := range k.states { // one near 0 has the rounding of how large it was
 		for i, most := range k.most[s.offset : s.offset+len(s.to)] {
 			s.to[i] += math.Copysign(float64(0.125*beside*most), s.to[i]-at[vec.Y][s.offset+i])

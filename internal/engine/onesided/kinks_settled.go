@@ -25,27 +25,23 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 		found = append(found, x)
 	}
 	if kt := k.tapes[c.Rates]; kt != nil {
-		kt.beside(c.Rates)
-		k.model.Load(c.Rates, kt.eval, &at)
-		kt.eval.Run()
-		k.model.Load(c.Rates, kt.near, &at)
-		k.nudge(0, kt.near, beside, false)
-		kt.near.Run()
+		here, there := k.around.Run(c.Rates, &at), tape.NewEvaluator[float64](c.Rates)
+		k.model.Load(c.Rates, there, &at)
+		k.nudge(0, there, beside)
+		there.Run()
 		for _, v := range kt.ops {
-			if kt.still[v] || kt.held[v] {
+			if kt.of[v].Still || kt.of[v].Held {
 				continue // found where the run begins
 			}
-			far := tape.Bends(kt.near, v, 0, nil)
+			far := tape.Bends(there, v, 0, nil)
 			some := false
-			for i, d := range tape.Bends(kt.eval, v, 0, nil) {
+			for i, d := range tape.Bends(here, v, 0, nil) {
 				some = some || far[i] != 0 && near0(d, math.Abs(far[i]))
 			}
 			if some {
-				in := c.Rates.Instr(v)
-				add(Kink{
-					Op: in.Op, Span: in.Span, From: compiled.InputsOfValue(c.Rates, v),
-					spot: spot{of: c.Rates, value: v},
-				})
+				kink := kt.of[v]
+				kink.From = compiled.InputsOfValue(c.Rates, v)
+				add(kink)
 			}
 		}
 	}
@@ -55,10 +51,7 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
 		if mayRest(g) && near0(here[i], size[i]) && size[i] > 0 {
-			add(Kink{
-				Op: tape.Less, Span: g.Span, Rests: true, From: k.model.GuardInputs(i),
-				margins: []int{i},
-			})
+			add(k.threshold(i))
 		}
 	}
 	return found

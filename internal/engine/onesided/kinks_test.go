@@ -32,7 +32,7 @@ objective J = final(x)
 		p := compiled.NewTask(m, m.NewPoint(nil, &l), nil, nil)
 		p.Differentiate([]string{"k"})
 		k := NewKinks(&p)
-		k.Begin(1e-6, false)
+		k.Begin(1e-6, false, 10)
 		sides := func() (n int) {
 			for _, way := range k.tapes[p.Model.Compiled.Rates].sides {
 				for _, side := range way {

@@ -1,6 +1,8 @@
 package onesided
 
 import (
+	"slices"
+
 	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/internal/engine/compiled"
 	"odes.dev/odes/internal/engine/vec"
@@ -16,10 +18,11 @@ type Suspects struct {
 	kinks     *Kinks
 	variables []compiled.Variable
 	columns   int
-	all, time sets.Set     // by what the time of the last mark moves
-	mark      solvers.Mark // the last one, without its vectors
-	cause     sets.Set     // what moves the time of the last mark that changes something
-	last      float64      // the time of that
+	all, time sets.Set       // by what the time of the last mark moves
+	mark      solvers.Mark   // the last one, without its vectors
+	since     []solvers.Mark // at its time, as far as what moves that was not followed
+	cause     sets.Set       // what moves the time of the last mark that changes something
+	last      float64        // the time of that
 	named     map[tapec.Name]sets.Set
 	evals     compiled.Beside[complex128]
 }
@@ -36,12 +39,44 @@ func (k *Kinks) Suspects(variables []compiled.Variable, columns int) *Suspects {
 	return x
 }
 
-// Mark takes notice of a mark.
-func (x *Suspects) Mark(m *solvers.Mark) {
-	x.time, x.mark = x.timeOf(m), *m
-	if m.Kind != solvers.MarkSite {
-		x.cause, x.last = x.time, m.T
+// At weighs the kinks that were found at a mark. It returns those that a variable moves.
+func (x *Suspects) At(m *solvers.Mark, found []Kink) []Kink {
+	if m.T != x.mark.T {
+		x.since = x.since[:0]
 	}
+	x.mark = *m
+	x.since = append(x.since, x.mark)
+	return x.Weigh(slices.DeleteFunc(found, func(k Kink) bool { return k.Clock && x.kinks.Fixed(m) }))
+}
+
+// Inside does so for kinks within the piece behind the last mark.
+func (x *Suspects) Inside(found []Kink) []Kink {
+	x.followTime()
+	x.time = nil
+	return x.Weigh(found)
+}
+
+// Weigh does so for kinks at the last mark.
+func (x *Suspects) Weigh(found []Kink) []Kink {
+	if len(found) == 0 {
+		return nil
+	}
+	x.followTime()
+	for i := range found {
+		x.weigh(&found[i])
+	}
+	return slices.DeleteFunc(found, func(k Kink) bool { return !k.Moved() })
+}
+
+// followTime finds what moves the time of the last mark. At most marks nobody asks.
+func (x *Suspects) followTime() {
+	for i := range x.since {
+		m := &x.since[i]
+		if x.time = x.timeOf(m); m.Kind != solvers.MarkSite {
+			x.cause, x.last = x.time, m.T
+		}
+	}
+	x.since = x.since[:0]
 }
 
 // timeOf finds what moves the time of a mark.
@@ -99,19 +134,6 @@ func (x *Suspects) of(n tapec.Name) sets.Set {
 	}
 	x.named[n] = s
 	return s
-}
-
-// Weigh tells of kinks that were found at the last mark.
-func (x *Suspects) Weigh(found []Kink) {
-	for i := range found {
-		x.weigh(&found[i])
-	}
-}
-
-// WeighInside does so for kinks within the piece behind the last mark.
-func (x *Suspects) WeighInside(found []Kink) {
-	x.time = nil
-	x.Weigh(found)
 }
 
 func (x *Suspects) weigh(k *Kink) {
@@ -204,9 +226,7 @@ func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex12
 	if kt == nil {
 		return e, nil
 	}
-	k.model.Load(t, kt.eval, at)
-	kt.eval.Run()
-	return e, tape.AtKinks(kt.eval, kt.ops, k.near, nil)
+	return e, tape.AtKinks(k.around.Run(t, at), kt.ops, k.near, nil)
 }
 
 // tilt finds what moves if the value of a kink does: nothing has a kink there but in second derivatives, as x·abs(x),

@@ -123,6 +123,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 		s.TakeBeside(d, o.Strange == "")
 		s.TellSides(r.model.Explain, decided, d != nil && d.Clears)
+		o.Faint = r.faint || b.faint
 	}
 	if !r.settings.Trust {
 		s.Grade(g, false)

@@ -17,26 +17,18 @@ func staysAtKinks(ctx context.Context, r *Runner) (bool, error) {
 	if !ok || r.kinks == nil || !r.kinks.Any() {
 		return false, nil
 	}
-	r.reader.Open(ctx, &r.trajectory)
-	l := &kinksOfPast{find: r.kinks, suspects: r.kinks.Suspects(r.places, r.columns), x: x}
-	var m solvers.Mark
-	for i := range r.trajectory.Marks() {
-		if _, _, err := r.reader.LoadMark(i, &m); err != nil {
-			return false, err
-		}
-		if i == 0 {
-			l.span = -m.T
-		}
+	l := &kinksOfPast{
+		find: r.kinks, suspects: r.kinks.Suspects(r.places, r.columns), x: x,
+		span: r.trajectory.Ends() - r.trajectory.Begins(),
 	}
-	l.span += m.T
 	rtol := r.settings.Solver.RTol
 	if r.settings.Solver.Fixed > 0 {
 		rtol = 0
 	}
-	l.find.Begin(rtol, r.wantsSecond())
+	l.find.Begin(rtol, r.wantsSecond(), r.trajectory.Ends())
 	r.reader.Open(ctx, &r.trajectory)
 	back := r.reading.past.Breaks()
-	var was solvers.Mark // without what it points to but discretes and modes
+	var m, was solvers.Mark // was without what it points to but discretes and modes
 	for i := range r.trajectory.Marks() {
 		if _, _, err := r.reader.LoadMark(i, &m); err != nil {
 			return false, err
@@ -55,7 +47,6 @@ func staysAtKinks(ctx context.Context, r *Runner) (bool, error) {
 		if l.stays(&m) {
 			return true, nil
 		}
-		l.find.End(m.T)
 		was.T, was.Dp, was.Mp = m.T, slices.Clone(m.Dp), slices.Clone(m.Mp)
 	}
 	return false, nil
@@ -79,10 +70,5 @@ func (l *kinksOfPast) stays(m *solvers.Mark) bool {
 	if m.Kind == solvers.MarkStart {
 		at.Ym = at.Yp
 	}
-	found := slices.DeleteFunc(l.find.AtMark(&at, l.span), func(k onesided.Kink) bool {
-		return k.Clock && l.find.Fixed(m)
-	})
-	l.suspects.Mark(&at)
-	l.suspects.Weigh(found)
-	return slices.ContainsFunc(found, func(k onesided.Kink) bool { return k.Moved() })
+	return len(l.suspects.At(&at, l.find.AtMark(&at, l.span))) > 0
 }

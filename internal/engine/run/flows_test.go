@@ -277,6 +277,10 @@ func (c *course) ends() float64 {
 			return math.NaN()
 		}
 	}
+	outside := func(k int) bool { return k >= 0 && !(c.p[k] >= 0 && c.p[k] <= c.t) }
+	if c.weight != 0 && (outside(c.from) || outside(c.to)) { // a bound of an integral
+		return math.NaN()
+	}
 	for i, y := range c.y {
 		s += c.final[i] * y
 	}

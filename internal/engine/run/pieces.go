@@ -104,7 +104,7 @@ func (r checking) gradientsOf(ctx context.Context, walk sidedWalk, ways []int, s
 				most = max(most, math.Abs(float64(x*v[l])))
 				ok = ok && sameStories(first, k, c, q)
 			}
-			ok = ok && math.Abs(sum-slopes[k][i]) <= float64(1e-8*most)
+			ok = ok && (slopes[k][i] != slopes[k][i] || math.Abs(sum-slopes[k][i]) <= float64(1e-8*most))
 		}
 		if !ok {
 			row = nil

@@ -93,6 +93,7 @@ type outcome struct {
 	sum      *totals
 	met      []trust.Meeting
 	missed   []solvers.Warning // what it may have missed
+	faint    bool              // error control made steps nearly as short as the rounding of time
 	opinion  *trust.Opinion    // of the result; nil for none
 	happened trust.Happenings
 	events   *loggedEvents // nil where they are listed
@@ -566,7 +567,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
-	r.missed = nearMisses(stats.Warnings)
+	r.missed, r.faint = nearMisses(stats.Warnings), stats.Faint > 0
 	out.Crossed = followable(&stats, float64(coincide.Near*(r.trajectory.Ends()-r.trajectory.Begins())))
 	r.kinked = kinks
 	out.Kinked = kinkedBy(r, kinks)

@@ -21,20 +21,18 @@ import (
 // Sides are derivatives of objectives on both sides of each element of the variables, and of the point along a
 // direction, where causes of the run coincide.
 type Sides struct {
-	n                       int       // motions: those of columns, and one along a direction if there is one
-	Left, Right             []float64 // [objectives][n]
-	LeftValues, RightValues []float64 // near which the sides begin
-	Leaps                   []bool    // [n] states leap there
-	Unknown                 []bool    // [n] they are not known
-	Met                     []coincide.Met
-	shaken                  []bool      // [n] states may go through other values than in the run
-	walk                    sidedWalk   // that they come from, in the run itself
-	more                    int         // motions that are not known since those before have mostSequences
-	peaks                   []bool      // [objectives] that read largest values of which too little is known
-	reads                   []bool      // [objectives] largest values
-	settled                 bool        // what may have been missed is among the causes
-	times                   [][]float64 // of listed events, how they move on both sides of columns; or nil
-	runs                    []sidesRun  // of the experiments and of the run itself
+	trust.OnSides        // of n motions, and of listed events
+	n             int    // motions: those of columns, and one along a direction if there is one
+	Leaps         []bool // [n] states leap there
+	Unknown       []bool // [n] they are not known
+	Met           []coincide.Met
+	shaken        []bool     // [n] states may go through other values than in the run
+	walk          sidedWalk  // that they come from, in the run itself
+	more          int        // motions that are not known since those before have mostSequences
+	peaks         []bool     // [objectives] that read largest values of which too little is known
+	reads         []bool     // [objectives] largest values
+	settled       bool       // what may have been missed is among the causes
+	runs          []sidesRun // of the experiments and of the run itself
 }
 
 // sidedWalk walks a run along n more motions of columns.
@@ -133,7 +131,7 @@ func (r *Runner) Sides(ctx context.Context, along []float64) (s *Sides, why stri
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
 	if found.Times != nil {
-		s.times = timesOfEvents(r, c, found.Times)
+		s.Times = timesOfEvents(r, c, found.Times)
 	}
 	s.settled = s.explain(r.missed) && s.meets(r.met)
 	s.judgePeaks(r, found.Peaks)
@@ -210,7 +208,10 @@ func timesOfEvents(r *Runner, c *coincide.Crossing, moved map[int][]float64) (li
 func newSides(n, objectives int, met []coincide.Met) *Sides {
 	numbers := func() []float64 { return make([]float64, objectives*n) }
 	return &Sides{
-		n: n, Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(), Met: met,
+		OnSides: trust.OnSides{
+			Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(),
+		},
+		n: n, Met: met,
 		Leaps: make([]bool, n), Unknown: make([]bool, n), shaken: make([]bool, n),
 		peaks: make([]bool, objectives), reads: make([]bool, objectives),
 	}
@@ -327,7 +328,7 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 	}
 	n := mine.n
 	d = &trust.Decision{
-		N: n, Left: mine.Left, Right: mine.Right, TwinLeft: theirs.Left, TwinRight: theirs.Right,
+		N: n, Of: mine.OnSides, Twin: theirs.OnSides, Other: fine.Events,
 		Known: make([]bool, len(mine.Left)), From: make([][]int, n), Apart: make([][]int, n),
 		Sizes: make([]float64, r.columns), Leaps: make([]bool, n), Direction: r.curve.direction, More: mine.more,
 	}
@@ -336,9 +337,6 @@ func (r checking) decide(s, fine *trust.Result, mine, theirs *Sides, sizes []flo
 			d.Sizes[v.Offset+k] = sizes[n]
 		}
 	}
-	d.Times = trust.TimesOnSides{Of: mine.times, Twin: theirs.times, Other: fine.Events}
-	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
-	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
 	// A condition that a body sets to its threshold is a cause of what is met there.
 	kinked := kinkedBy(r.Runner, slices.DeleteFunc(slices.Clone(r.kinked), func(f onesided.Fold) bool {
 		return isMet(r.Runner, mine, &f) && isMet(r.Runner, theirs, &f)

@@ -203,7 +203,7 @@ func (r lanePart) contributed(res *sens.Result, host *served, took float64) *con
 	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
 	r.shared.made = append(r.shared.made[:0], stats.Made...) // the host's are those of the next run then
 	r.made, r.stopped = r.shared.made, ""
-	r.met, r.missed = nil, nil
+	r.met, r.missed, r.faint = nil, nil, false
 	r.happened.Begin(r.model, r.guards, r.lists)
 	r.out.From, r.out.To, r.out.Finite = host.workers[0].Started(), stats.T, true
 	r.took = r.stats(stats)

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strconv"
 
 	"odes.dev/odes/internal/engine/vec"
@@ -17,6 +18,7 @@ type pastRows struct {
 	width, at int
 	lags      []lagInput
 	bars      []lagBar
+	late      []stepRow // of states that are read
 }
 
 // lagInput is an input of the rates that is read of the past, from a place among all on.
@@ -35,6 +37,11 @@ type lagBar struct {
 // readPast has the tape of m read the past as inputs.
 func (m *stepMaker) readPast(l *vec.Layout) {
 	m.past = &pastRows{width: l.NLags}
+	for _, r := range m.rows {
+		if r.state != "" && slices.Contains(l.Late, l.Part(tapec.MustName(r.state))) {
+			m.past.late = append(m.past.late, r)
+		}
+	}
 	for _, in := range m.rates.Inputs {
 		name := tapec.MustName(in.Name)
 		if name.Role != tapec.State {
@@ -69,17 +76,14 @@ func (m *stepMaker) read(i int, y map[string]tape.Value) {
 	}
 }
 
-// curve makes the curve of the dense output an output, over all rows of K.
+// curve makes the curve of the dense output an output, of the states that are read, over all rows of K.
 func (m *stepMaker) curve(k []map[string]tape.Value) {
 	if m.past == nil {
 		return
 	}
 	of := m.form.Curve
 	for i, terms := range of.Of {
-		for _, r := range m.rows {
-			if r.state == "" {
-				continue
-			}
+		for _, r := range m.past.late {
 			first := k[of.Rows[0]][r.name]
 			c := m.sum(terms, m.h, m.b.Broadcast(m.zero, r.shape), func(j int) tape.Value {
 				if j == len(of.Rows)-1 {
@@ -100,13 +104,16 @@ func (m *stepMaker) pastSeeds() *seeds {
 	}
 	var c []map[string]tape.Value
 	for k := range m.form.Curve.Of {
-		c = append(c, m.states("sown.c"+strconv.Itoa(k), m.cotangent))
+		c = append(c, map[string]tape.Value{})
+		for _, r := range m.past.late {
+			c[k][r.name] = m.cotangent("sown.c"+strconv.Itoa(k)+"."+r.name, r.shape, nil)
+		}
 	}
 	for j, i := range m.form.Curve.Rows {
 		for k, b := range m.form.Curve.Beta[j] {
-			for name, v := range s.k[i] {
+			for _, r := range m.past.late {
 				if b != 0 {
-					s.k[i][name] = m.b.Op3(tape.FMA, m.b.Scalar(b), c[k][name], v)
+					s.k[i][r.name] = m.b.Op3(tape.FMA, m.b.Scalar(b), c[k][r.name], s.k[i][r.name])
 				}
 			}
 		}

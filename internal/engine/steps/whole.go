@@ -131,6 +131,27 @@ type wholeSteps struct {
 // sumAt is an accumulator: where it is, where the program reads it, and where the program writes it.
 type sumAt struct{ at, in, out []float64 }
 
+// few are so many numbers that a loop is faster than a copy.
+const few = 16
+
+// read gives the program the sum so far.
+func (s *sumAt) read() {
+	if len(s.at) <= few {
+		work.CopyFew(s.in, s.at)
+		return
+	}
+	copy(s.in, s.at)
+}
+
+// write takes the sum from the program.
+func (s *sumAt) write() {
+	if len(s.out) <= few {
+		work.CopyFew(s.at, s.out)
+		return
+	}
+	copy(s.at, s.out)
+}
+
 // due counts a step without the program of key, and reports whether there have been enough of them. after says how many
 // are.
 func (v *wholeSteps) due(w *Steps, key compiled.WholeKey, after int) bool {
@@ -329,18 +350,18 @@ func (w *Steps) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.S
 // pullBy runs the program of a transpose, which has been given the stages.
 func (w *Steps) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent) {
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	copy(v.in[3:], s.Y0)
-	copy(v.bar, c.Y1)
-	copy(v.bar[len(c.Y1):], c.DQ)
-	copy(v.bar[len(c.Y1)+len(c.DQ):], c.T1)
+	work.CopyFew(v.in[3:], s.Y0)
+	work.CopyFew(v.bar, c.Y1)
+	work.CopyFew(v.bar[len(c.Y1):], c.DQ)
+	work.CopyFew(v.bar[len(c.Y1)+len(c.DQ):], c.T1)
 	for i := range v.sums {
-		copy(v.sums[i].in, v.sums[i].at)
+		v.sums[i].read()
 	}
 	v.RunBound(&w.In, &w.Out)
-	copy(c.Y0, v.out)
-	copy(c.T0, v.out[len(c.Y0):])
+	work.CopyFew(c.Y0, v.out[:len(c.Y0)])
+	work.CopyFew(c.T0, v.out[len(c.Y0):][:len(c.T0)])
 	for i := range v.sums {
-		copy(v.sums[i].at, v.sums[i].out)
+		v.sums[i].write()
 	}
 	var record []float64
 	for i := range v.notes {

@@ -37,7 +37,8 @@ func (v *wholeSteps) lags(w *Steps, form *solvers.Arithmetic, back bool) []float
 }
 
 // MakeReading makes the step s, the first row of whose K is there, as a whole. What its rows read of the past is in
-// what Lags returned. It returns the curve of the dense output, which is overwritten by the next step.
+// what Lags returned. It returns the curve of the dense output, of the states that are read late, which is overwritten
+// by the next step.
 func (w *Steps) MakeReading(form *solvers.Arithmetic, s *solvers.Step) (curve []float64) {
 	v := &w.whole.steps
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -61,7 +62,8 @@ func (w *Steps) MakeReading(form *solvers.Arithmetic, s *solvers.Step) (curve []
 	return rest
 }
 
-// PullReading transposes the step s as a whole, of which seeds have been read. What its rows read of the past is in
+// PullReading transposes the step s as a whole, of which seeds have been read, in curves those of states that are read
+// late. What its rows read of the past is in
 // what PulledLags returned. It returns the cotangents of that and of the times of the rows, [rows][lags + 1]; those of
 // times have not been added to that of T0.
 func (w *Steps) PullReading(
@@ -73,10 +75,16 @@ func (w *Steps) PullReading(
 	for i := range v.sums {
 		at += len(v.sums[i].in)
 	}
-	at += copy(v.bar[at:], seeds.T)
-	at += copy(v.bar[at:], seeds.Y0)
+	work.CopyFew(v.bar[at:], seeds.T)
+	at += len(seeds.T)
+	work.CopyFew(v.bar[at:], seeds.Y0)
+	at += len(seeds.Y0)
 	at += copy(v.bar[at:], seeds.K)
-	if c := v.bar[at:][:len(form.Curve.Of)*len(seeds.Y0)]; seeds.C != nil {
+	late := 0
+	for _, p := range w.Kit.Layout.Late {
+		late += p.Len
+	}
+	if c := v.bar[at:][:len(form.Curve.Of)*late*w.Width]; seeds.C != nil {
 		copy(c, seeds.C)
 	} else {
 		clear(c)

@@ -10,14 +10,19 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Decision is what package contact knows of the sides of derivatives by N motions, [values][N]: those of columns, and
-// one along a direction where N is more than the columns.
+// OnSides is what a run has on both sides of motions.
+type OnSides struct {
+	Left, Right             []float64   // [values][motions] derivatives
+	LeftValues, RightValues []float64   // [values][motions] near which the sides begin
+	Times                   [][]float64 // by events, how their times move along motions downwards and upwards
+}
+
+// Decision is what package contact knows of the sides of N motions: those of columns, and one along a direction where N
+// is more than the columns. Times of events that are not known have a nil row, or NaN.
 type Decision struct {
-	N                   int
-	Left, Right         []float64
-	TwinLeft, TwinRight []float64 // of the independent run
-	// The values near which sides begin.
-	LeftValues, RightValues, TwinLeftValues, TwinRightValues []float64
+	N        int
+	Of, Twin OnSides        // of the run, and of the independent run
+	Other    []result.Event // of the independent run
 
 	Known        []bool    // [values][N]
 	Sizes        []float64 // [columns] of the variables
@@ -28,16 +33,8 @@ type Decision struct {
 	More         int       // motions of which too many others have sides of their own
 	Clears       bool      // all kinks are at coincidences that were met
 	Coincidences []result.Coincidence
-	Times        TimesOnSides
 
 	used map[int]int // the numbers in the result of Coincidences
-}
-
-// TimesOnSides is how times of events move on both sides of columns, by events [2*columns]: along the column downwards,
-// and upwards. A row that is not known is nil, and a number NaN.
-type TimesOnSides struct {
-	Of, Twin [][]float64    // Twin is that of the independent run,
-	Other    []result.Event // of which these are the events
 }
 
 // little is the part of the larger side within which two sides are one.
@@ -98,12 +95,13 @@ func (s *Result) motion(d *Decision, i, k int) (x, err, size float64) {
 func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
 	at := i*d.N + k
 	x, own, by := s.motion(d, i, k) // the number in the result is graded by its own error
-	l, r := d.Left[at], d.Right[at]
-	err := max(math.Abs(l-d.TwinLeft[at]), math.Abs(r-d.TwinRight[at])) / share
-	size := max(math.Abs(l), math.Abs(r))
-	noise := float64(1e-10*most) / by
-	differ := math.Abs(l-r) > float64(little*size)+4*err+noise
-	off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
+	l, r := d.there(at, d.Of.Left, d.Of.Right)
+	tl, tr := d.there(at, d.Twin.Left, d.Twin.Right)
+	err, noise := max(math.Abs(l-tl), math.Abs(r-tr))/share, float64(1e-10*most)/by
+	differ, sure := judge(x, l, r, err, noise, own)
+	if d.half(at) { // else it is that of the only side there is
+		differ, sure = !sure, isKnown(max(math.Abs(l), math.Abs(r)), err, noise)
+	}
 	column := k
 	if k == s.Columns {
 		column = result.Along
@@ -112,21 +110,38 @@ func (s *Result) decide(d *Decision, i, k int, most, share float64) bool {
 	case !d.Known[at] || !known || err-err != 0 || x-x != 0:
 		return false
 	case leaps:
-		s.leapsBy(d, k, result.Leap{Value: i, Column: column, Left: d.LeftValues[at], Right: d.RightValues[at]})
+		s.leapsBy(d, k, result.Leap{Value: i, Column: column, Left: d.Of.LeftValues[at], Right: d.Of.RightValues[at]})
 		return true
-	case err > float64(1e-4*size)+100*noise:
+	case !sure:
 		return false
-	case !differ:
-		return off <= float64(1e-5*size)+100*err+1000*noise+2*own
+	case !differ && !d.half(at):
+		return true
 	}
 	if k < s.Columns {
-		s.Errors[i*s.Columns+k] = err
+		if s.Errors[i*s.Columns+k] = err; !differ {
+			s.Errors[i*s.Columns+k] = max(err, math.Abs(x-l))
+		}
 	}
-	side := result.BothSides{Value: i, Column: column, Left: l, Right: r}
+	if !differ {
+		return true
+	}
+	side := result.BothSides{Value: i, Column: column, Left: d.only(at, 0, l), Right: d.only(at, 1, r)}
 	side.Coincidences = s.from(d, k)
 	s.OneSided.Sides = append(s.OneSided.Sides, side)
 	return true
 }
+
+// judge reports whether sides l and r, known to err and noise, are two numbers, and whether that is sure: where they
+// are one, it is x, known to own.
+func judge(x, l, r, err, noise, own float64) (differ, sure bool) {
+	size := max(math.Abs(l), math.Abs(r))
+	differ = !(math.Abs(l-r) <= float64(little*size)+4*err+noise)
+	off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
+	return differ, isKnown(size, err, noise) && (differ || off <= float64(1e-5*size)+100*err+1000*noise+2*own)
+}
+
+// isKnown reports whether an error of sides is small beside the larger one of them.
+func isKnown(size, err, noise float64) bool { return err <= float64(1e-4*size)+100*noise }
 
 // leapsBy notes a leap by motion k.
 func (s *Result) leapsBy(d *Decision, k int, leap result.Leap) {
@@ -139,23 +154,51 @@ func (s *Result) leapsBy(d *Decision, k int, leap result.Leap) {
 
 // leaps reports whether a value leaps, and whether that is known: whether the independent run says the same.
 func (d *Decision) leaps(at int, value float64) (leaps, known bool) {
-	l, r := d.LeftValues[at], d.RightValues[at]
+	l, r := d.there(at, d.Of.LeftValues, d.Of.RightValues)
+	tl, tr := d.there(at, d.Twin.LeftValues, d.Twin.RightValues)
 	size := math.Max(math.Abs(l), math.Abs(r))
 	if math.Abs(l-value) <= float64(1e-12*size) && math.Abs(r-value) <= float64(1e-12*size) {
-		return false, math.Abs(d.TwinLeftValues[at]-d.TwinRightValues[at]) <= float64(1e-12*size)
+		return false, math.Abs(tl-tr) <= float64(1e-12*size)
 	}
 	most := math.Max(math.Abs(l-r), math.Max(math.Abs(l-value), math.Abs(r-value)))
-	off := math.Max(math.Abs(l-d.TwinLeftValues[at]), math.Abs(r-d.TwinRightValues[at]))
+	off := math.Max(math.Abs(l-tl), math.Abs(r-tr))
 	return true, off <= float64(0.01*most)
+}
+
+// half reports whether a value is there on one side only, as that of an observation which leaves the run.
+func (d *Decision) half(at int) bool {
+	l, r := d.Of.LeftValues[at], d.Of.RightValues[at]
+	return (l != l) != (r != r)
+}
+
+// there returns numbers of both sides; where a value is there on one side only, that of this one twice.
+func (d *Decision) there(at int, left, right []float64) (l, r float64) {
+	l, r = left[at], right[at]
+	switch {
+	case !d.half(at):
+	case d.Of.LeftValues[at] != d.Of.LeftValues[at]:
+		l = r
+	default:
+		r = l
+	}
+	return l, r
+}
+
+// only returns x for a side, 0 for the left, or NaN where the value is not there.
+func (d *Decision) only(at, side int, x float64) float64 {
+	if v := [2]float64{d.Of.LeftValues[at], d.Of.RightValues[at]}[side]; v != v {
+		return v
+	}
+	return x
 }
 
 // decideTimes takes from d which derivatives of times of events are others on the other side.
 func (s *Result) decideTimes(d *Decision, share float64) {
-	if len(d.Times.Of) != len(s.Events) || len(d.Times.Twin) != len(d.Times.Other) {
+	if len(d.Of.Times) != len(s.Events) || len(d.Twin.Times) != len(d.Other) {
 		return
 	}
 	twins, at := map[occurrence][]float64{}, 0
-	occurrences(d.Times.Other, func(o occurrence, _ *result.Event) { twins[o], at = d.Times.Twin[at], at+1 })
+	occurrences(d.Other, func(o occurrence, _ *result.Event) { twins[o], at = d.Twin.Times[at], at+1 })
 	s.timesKnown, at = make([][]bool, len(s.Events)), 0
 	given := make([]bool, s.Columns) // times have no derivatives by initial values
 	for _, v := range s.Variables {
@@ -164,7 +207,7 @@ func (s *Result) decideTimes(d *Decision, share float64) {
 		}
 	}
 	occurrences(s.Events, func(o occurrence, e *result.Event) {
-		mine, theirs, known := d.Times.Of[at], twins[o], make([]bool, len(e.Params))
+		mine, theirs, known := d.Of.Times[at], twins[o], make([]bool, len(e.Params))
 		s.timesKnown[at], at = known, at+1
 		if mine == nil {
 			return
@@ -173,33 +216,21 @@ func (s *Result) decideTimes(d *Decision, share float64) {
 			theirs = mine
 		}
 		for k, x := range e.Params {
-			l, r := 0-mine[2*k], mine[2*k+1]
-			err := max(math.Abs(l+theirs[2*k]), math.Abs(r-theirs[2*k+1])) / share
-			size := max(math.Abs(l), math.Abs(r))
-			noise := float64(1e-10*math.Abs(s.To-s.From)) / d.Sizes[k]
-			differ := !(math.Abs(l-r) <= float64(little*size)+4*err+noise)
-			alone := given[k] && (l != l) != (r != r) && (l != l) == (theirs[2*k] != theirs[2*k]) &&
-				(r != r) == (theirs[2*k+1] != theirs[2*k+1]) // it comes on one side only
-			if alone {
-				side := result.TimeSides{Column: k, Left: l, Right: r}
-				side.Coincidences = s.from(d, k)
-				e.OneSided, known[k] = append(e.OneSided, side), true
+			l, r, tl, tr := 0-mine[2*k], mine[2*k+1], 0-theirs[2*k], theirs[2*k+1]
+			err := max(math.Abs(l-tl), math.Abs(r-tr)) / share
+			differ, sure := judge(x, l, r, err, float64(1e-10*math.Abs(s.To-s.From))/d.Sizes[k], 0)
+			// It may come on one side only.
+			alone := (l != l) != (r != r) && (l != l) == (tl != tl) && (r != r) == (tr != tr)
+			if known[k] = !given[k] || alone || sure; !given[k] || !known[k] {
 				continue
 			}
-			switch off := min(math.Abs(x-l), math.Abs(x-r)); {
-			case !given[k]:
-				known[k] = true
-			case l != l || r != r || !(err <= float64(1e-4*size)+100*noise):
-			case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
-			default:
-				if known[k] = true; e.Errors != nil {
-					e.Errors[k] = err
-				}
-				if differ {
-					side := result.TimeSides{Column: k, Left: l, Right: r}
-					side.Coincidences = s.from(d, k)
-					e.OneSided = append(e.OneSided, side)
-				}
+			if !alone && e.Errors != nil {
+				e.Errors[k] = max(err, math.Min(math.Abs(x-l), math.Abs(x-r)))
+			}
+			if alone || differ {
+				side := result.TimeSides{Column: k, Left: l, Right: r}
+				side.Coincidences = s.from(d, k)
+				e.OneSided = append(e.OneSided, side)
 			}
 		}
 	})
@@ -302,49 +333,36 @@ func (s *Result) TellSides(x *explain.Explainer, all, met bool) {
 		s.Note(x, explain.CodeTie, diag.Warning, "no more than 64 sequences of coincident causes are examined; both "+
 			"sides of the derivatives by %s are not known", diag.Count(d.More, "more element"))
 	}
-	for c := range s.OneSided.Coincidences {
-		at := &s.OneSided.Coincidences[c]
+	none := len(s.OneSided.Coincidences)
+	for c := range none + 1 { // last, what no coincidence makes
+		first := func(list []int) bool { return len(list) == 0 && c == none || len(list) > 0 && list[0] == c }
 		var sides, leaps []string
-		for _, b := range s.OneSided.Sides {
-			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
-				sides = append(sides, sidesInWords(&s.Sensitivities, &b))
+		for i := range s.OneSided.Sides {
+			if b := &s.OneSided.Sides[i]; first(b.Coincidences) {
+				sides = append(sides, sidesInWords(&s.Sensitivities, b))
 			}
 		}
-		for _, x := range s.OneSided.Leaps {
-			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
-				leaps = append(leaps, leapInWords(&s.Sensitivities, &x))
+		for i := range s.OneSided.Leaps {
+			if leap := &s.OneSided.Leaps[i]; first(leap.Coincidences) {
+				leaps = append(leaps, leapInWords(&s.Sensitivities, leap))
+			}
+		}
+		where, leapt, level := "by runs on both sides,",
+			"the value leaps, so that there is no derivative, by runs on both sides", diag.Note
+		if c < none {
+			at := &s.OneSided.Coincidences[c]
+			met := together(at.Causes) + ", " + x.When(at.T)
+			where, leapt = met+":", met+", and the value leaps there, so there is no derivative"
+			if all { // else those of the run remain
+				level = diag.Warning
 			}
 		}
 		if len(sides) > 0 {
-			s.Note(x, explain.CodeTie, diag.Note, "%s, %s: %s", together(at.Causes), x.When(at.T),
-				first(sides, "derivative"))
+			s.Note(x, explain.CodeTie, diag.Note, "%s %s", where, some(sides, "derivative"))
 		}
 		if len(leaps) > 0 {
-			level := diag.Warning
-			if !all {
-				level = diag.Note // those of the run remain
-			}
-			s.Note(x, explain.CodeTie, level, "%s, %s, and the value leaps there, so there is no derivative: %s",
-				together(at.Causes), x.When(at.T), first(leaps, "value"))
+			s.Note(x, explain.CodeTie, level, "%s: %s", leapt, some(leaps, "value"))
 		}
-	}
-	var sides, leaps []string
-	for i := range s.OneSided.Sides {
-		if b := &s.OneSided.Sides[i]; len(b.Coincidences) == 0 {
-			sides = append(sides, sidesInWords(&s.Sensitivities, b))
-		}
-	}
-	for i := range s.OneSided.Leaps {
-		if leap := &s.OneSided.Leaps[i]; len(leap.Coincidences) == 0 {
-			leaps = append(leaps, leapInWords(&s.Sensitivities, leap))
-		}
-	}
-	if len(sides) > 0 {
-		s.Note(x, explain.CodeTie, diag.Note, "by runs on both sides, %s", first(sides, "derivative"))
-	}
-	if len(leaps) > 0 {
-		s.Note(x, explain.CodeTie, diag.Note, "the value leaps, so that there is no derivative, by runs on both "+
-			"sides: %s", first(leaps, "value"))
 	}
 }
 
@@ -354,14 +372,26 @@ func sidesInWords(s *result.Sensitivities, b *result.BothSides) string {
 	if b.Column == result.Along {
 		what = "the derivative of " + s.Values[b.Value].Name + " along the direction"
 	}
+	switch {
+	case b.Left != b.Left:
+		return what + " is " + diag.Number(b.Right) + " from the right, and there is no value on the left"
+	case b.Right != b.Right:
+		return what + " is " + diag.Number(b.Left) + " from the left, and there is no value on the right"
+	}
 	return what + " is " + diag.Number(b.Left) + " from the left, " + diag.Number(b.Right) + " from the right"
 }
 
 // leapInWords says what a value is on both sides of what it leaps by.
 func leapInWords(s *result.Sensitivities, x *result.Leap) string {
 	v := &s.Values[x.Value]
-	text := v.Name + " is " + diag.Number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
-		diag.Number(x.Right) + " on its right"
+	number := func(x float64) string {
+		if x != x {
+			return "nothing"
+		}
+		return diag.Number(x)
+	}
+	text := v.Name + " is " + number(x.Left) + " on the left of " + ColumnName(s, x.Column) + ", " +
+		number(x.Right) + " on its right"
 	if x.Left != v.Value && x.Right != v.Value {
 		text += ", " + diag.Number(v.Value) + " at it"
 	}
@@ -376,8 +406,8 @@ func together(causes []string) string {
 	return diag.All(causes) + " come at the same time"
 }
 
-// first joins the first of a list.
-func first(list []string, what string) string {
+// some joins the first of a list.
+func some(list []string, what string) string {
 	const most = 3
 	if n := len(list) - most; n > 0 {
 		return strings.Join(list[:most], "; ") + "; and " + diag.Count(n, what) + " more"

@@ -18,6 +18,9 @@ type Opinion struct {
 	// for none.
 	Strange string
 	Sizes   []float64 // of the variables
+	// Faint tells that steps of the run or of the independent one came to the rounding of time, as they do where they
+	// cross a pole. Numbers on which the two do not agree are no numbers then.
+	Faint bool
 }
 
 // lostFrom returns the time from which all is lost, since the model itself ended the independent run then; +Inf for
@@ -59,6 +62,9 @@ func (s *Result) GradeBy(g *Grader, o *Opinion) {
 			s.doubtZeros(i)
 		}
 	}
+	if o.Faint {
+		loseLoose(s)
+	}
 	for i := range s.Events {
 		if e := &s.Events[i]; e.T >= o.lostFrom() {
 			e.Trust = result.Lost
@@ -67,6 +73,20 @@ func (s *Result) GradeBy(g *Grader, o *Opinion) {
 					e.Trusts[k] = result.Lost
 				}
 			}
+		}
+	}
+}
+
+// loseLoose has values and derivatives lost that are loose.
+func loseLoose(s *Result) {
+	for i := range s.Values {
+		if s.Values[i].Trust == result.Loose {
+			s.Values[i].Trust = result.Lost
+		}
+	}
+	for k, t := range s.Trusts {
+		if t == result.Loose {
+			s.Trusts[k] = result.Lost
 		}
 	}
 }

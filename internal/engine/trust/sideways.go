@@ -100,8 +100,8 @@ func (s *Result) Alone(x *Sideways, k int, step float64) {
 // TakeBeside takes from runs on both sides of columns which values leap, and which derivatives are others on the other
 // side, as far as these runs know: values come to others, or to one that the run itself does not have, as where bodies
 // come together; derivatives do, and that of the run is one of them. The rest stays as these runs grade it. d is what
-// sides say that the run itself has; nil for nothing. Where the run and its independent run do not have the same events,
-// a value that leaps beside does not tell what leaps.
+// sides say that the run itself has; nil for nothing. Where the run and its independent run have not the same events, a
+// value that leaps beside does not tell what leaps.
 func (s *Result) TakeBeside(d *Decision, same bool) {
 	for _, at := range slices.Sorted(maps.Keys(s.Ends)) {
 		i, k, e := at/s.Columns, at%s.Columns, s.Ends[at]

@@ -61,6 +61,7 @@ func (p Part) Place() Place { return Place{Offset: p.Offset, Len: p.Len} }
 type Layout struct {
 	Parts                  map[tapec.Name]Part // by primal names
 	States                 []Part              // in order of declaration
+	Late                   []Part              // those of them that are read with a delay
 	NY, NP, ND, NM, NQ, NF int
 	NC, NE, NLags          int
 	Objectives             int
@@ -93,6 +94,9 @@ func NewLayout(c *tapec.Compiled) *Layout {
 		l.Parts[tapec.State.Called(x.Value.Name)] = Part{Y, at, size}
 		l.Parts[tapec.LeftState.Called(x.Value.Name)] = Part{Ym, at, size}
 		l.NLags += size
+	}
+	for _, s := range model.ReadLate(c.Model.States, c.Model.Lags) {
+		l.Late = append(l.Late, l.Part(tapec.State.Called(s.Name)))
 	}
 	for i, m := range c.Modes {
 		l.Parts[tapec.HeldMode.Number(i)] = Part{M, m.Offset, m.Shape.Size()}

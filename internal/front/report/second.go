@@ -178,7 +178,7 @@ func secondOf(s *odes.Sensitivities, i int) (form secondForm) {
 		}
 		for k := range s.OneSided.Sides {
 			if b := &s.OneSided.Sides[k]; b.Value == i && b.Column == odes.Along {
-				along := sideForm{"direction", &b.Left, &b.Right, nil}
+				along := sidesAt("direction", b.Left, b.Right)
 				p.OneSided = append(p.OneSided, sidedForm{along, b.Coincidences})
 			}
 		}

@@ -35,7 +35,7 @@ type sidedForm struct {
 func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
 	for k := range s.OneSided.Sides {
 		if b := &s.OneSided.Sides[k]; b.Value == i && b.Column != odes.Along {
-			list = append(list, sidedForm{sideForm{columnName(s, b.Column), &b.Left, &b.Right, nil}, b.Coincidences})
+			list = append(list, sidedForm{sidesAt(columnName(s, b.Column), b.Left, b.Right), b.Coincidences})
 		}
 	}
 	for _, x := range s.OneSided.Leaps {
@@ -49,12 +49,17 @@ func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
 
 // timeSidedOf returns the derivatives of the time of an event on both sides: none where it does not come.
 func timeSidedOf(vars []odes.Variable, b *odes.TimeSides) sidedForm {
-	form := sidedForm{sideForm{By: elementOf(vars, b.Column)}, b.Coincidences}
-	if b.Left == b.Left {
-		form.Left = &b.Left
+	return sidedForm{sidesAt(elementOf(vars, b.Column), b.Left, b.Right), b.Coincidences}
+}
+
+// sidesAt is a derivative on both sides; NaN is for a side on which there is nothing.
+func sidesAt(by string, left, right float64) sideForm {
+	form := sideForm{By: by}
+	if left == left {
+		form.Left = &left
 	}
-	if b.Right == b.Right {
-		form.Right = &b.Right
+	if right == right {
+		form.Right = &right
 	}
 	return form
 }
@@ -98,7 +103,7 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 	var list, leaps []string
 	for _, b := range s.OneSided.Sides {
 		list = append(list, fmt.Sprintf("%s by %s %s | %s", s.Values[b.Value].Name, columnName(s, b.Column),
-			significant(b.Left, 8), significant(b.Right, 8)))
+			comes(b.Left), comes(b.Right)))
 	}
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -109,13 +114,13 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 	}
 	for _, x := range s.OneSided.Leaps {
 		leaps = append(leaps, fmt.Sprintf("%s by %s %s | %s", s.Values[x.Value].Name, columnName(s, x.Column),
-			significant(x.Left, 8), significant(x.Right, 8)))
+			comes(x.Left), comes(x.Right)))
 	}
 	p.someOf(sidedMark+" one-sided, left | right: ", list)
 	p.someOf("leaps, value on the left | on the right: ", leaps)
 }
 
-// comes writes the derivative of the time of an event on a side; NaN where it does not come there.
+// comes writes a number of one side; NaN where there is nothing, as where an event does not come.
 func comes(x float64) string {
 	if x != x {
 		return "none"

@@ -53,7 +53,7 @@ func sidesOf(v *odes.Verification, i int) (list []sideForm) {
 		case x.Leap:
 			list = append(list, sideForm{By: x.By, Values: []float64{x.Left, x.Right}})
 		default:
-			list = append(list, sideForm{By: x.By, Left: &x.Left, Right: &x.Right})
+			list = append(list, sidesAt(x.By, x.Left, x.Right))
 		}
 	}
 	return list
@@ -175,8 +175,7 @@ func (p *printer) verifiedSides(v *odes.Verification) {
 		if x.Leap {
 			to = &leaps
 		}
-		*to = append(*to, v.Objectives[x.Objective].Name+" by "+x.By+" "+significant(x.Left, 8)+" | "+
-			significant(x.Right, 8))
+		*to = append(*to, v.Objectives[x.Objective].Name+" by "+x.By+" "+comes(x.Left)+" | "+comes(x.Right))
 	}
 	p.someOf("one-sided, left | right (checked is that of the run's order): ", list)
 	p.someOf("leaps, value on the left | on the right: ", leaps)

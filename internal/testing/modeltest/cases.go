@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ import (
 //	J: a b           derivatives of J by a and b are marked, and no others
 //	params of J: a   likewise, whatever is marked by initial values
 //	dJ/da = 0.5      to seven digits
-//	dJ/da = 0 | 0.5  on the left and on the right
+//	dJ/da = 0 | 0.5  on the left and on the right; none where there is no value
 //	J/a = 3 | 4      the value leaps by a
 //	kink: 1          so many warnings of a code, notes not counted; or some
 //
@@ -123,8 +124,14 @@ func against(t *testing.T, s *odes.Sensitivities, clause string) string {
 
 // sidesAgainst says how the derivative dJ/da, or the value J/a that leaps, differs on both sides from what is wanted.
 func sidesAgainst(s *odes.Sensitivities, clause, head, left, right string) string {
-	l, err := strconv.ParseFloat(strings.TrimSpace(left), 64)
-	r, also := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	number := func(text string) (float64, error) {
+		if text = strings.TrimSpace(text); text == "none" {
+			return math.NaN(), nil
+		}
+		return strconv.ParseFloat(text, 64)
+	}
+	l, err := number(left)
+	r, also := number(right)
 	of, by, parts := strings.Cut(head, "/")
 	if err != nil || also != nil || !parts {
 		return clause + " is no clause"
@@ -133,10 +140,11 @@ func sidesAgainst(s *odes.Sensitivities, clause, head, left, right string) strin
 	if slope {
 		by = strings.TrimPrefix(by, "d")
 	}
+	same := func(a, b float64) bool { return a != a && b != b || Near(a, b, 1e-6) }
 	near := func(value, column int, a, b float64) bool {
 		return s.Values[value].Name == name && slices.ContainsFunc(s.Variables, func(v odes.Variable) bool {
 			return v.String() == by && v.Offset == column
-		}) && Near(a, l, 1e-6) && Near(b, r, 1e-6)
+		}) && same(a, l) && same(b, r)
 	}
 	if slope && slices.ContainsFunc(s.OneSided.Sides, func(b odes.BothSides) bool {
 		return near(b.Value, b.Column, b.Left, b.Right)

@@ -141,6 +141,12 @@ func combinations() {
 	kernel("combine", "(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int)",
 		"combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.",
 		emit.Combine)
+	kernel("horner", "(out, theta *float64, base float64, c *float64, terms, stride, n int)",
+		"horner sets out[i] = base + theta[i]·Σ_k c[k·stride]·(2theta[i] - 1)^k; n is a multiple of four.",
+		func(args emit.Args) { emit.Horner(args, false) })
+	kernel("hornerSlopes", "(out, rates, theta *float64, base, h float64, c *float64, terms, stride, n int)",
+		"hornerSlopes is horner with the derivatives by theta, over h.",
+		func(args emit.Args) { emit.Horner(args, true) })
 }
 
 func products() {
