@@ -42,6 +42,7 @@ import (
 	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/measured"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/types"
@@ -274,10 +275,9 @@ type Observation struct {
 	// T and Values are the rows that count, in the order of the table. Rows with a missing value, and
 	// those of other experiments, do not count.
 	T, Values []float64
-	// Limits are the limits of quantification of the rows. Of a value at or below its limit, only that
-	// is known. Limits is nil when there are none, or when they depend on more than numbers and
-	// columns.
-	Limits []float64
+	// Ranges are the ranges of quantification of the rows. Of a value beyond its range, only that is
+	// known. Ranges is nil when there are none, or when they depend on more than numbers and columns.
+	Ranges []measured.Range
 	// Noise is the name of the distribution of the data around the expression, such as normal. Width is the argument
 	// that says how wide it is, as it stands in the file; "" for those that have none. Widths are its values in the
 	// rows where it is a column of the table, else nil.
@@ -312,7 +312,7 @@ func (m *Model) Observations() []Observation {
 			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name,
 			Column: o.Table.Columns[o.Column],
 			T:      slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]),
-			Values: slices.Clone(o.Table.Data[o.Column]), Limits: slices.Clone(o.Limits),
+			Values: slices.Clone(o.Table.Data[o.Column]), Ranges: slices.Clone(o.Ranges),
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			x.Unit = u.String()

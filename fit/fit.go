@@ -243,7 +243,7 @@ type Prediction struct {
 	Experiment, Observation string
 	Unit                    string
 	T, Data                 float64
-	Below                   bool // the value is at most Data
+	Side                    int // -1: the value is at most Data; 1: it is at least Data
 	Value                   float64
 	// Error is the standard error of Value by the estimates; NaN where they have none. Scatter is the standard
 	// deviation of the data around Value; NaN where the distribution has none. Residual is how many of these Data lies

@@ -14,8 +14,8 @@ const logRootTwoPi = 0.9189385332046728
 // distribution and the other numbers of that.
 //
 // A normal distribution gives a square. The curvature of the logarithm of its standard deviation, beyond that which the
-// square has, is the expected one: together they are the Fisher information. Any other distribution, and a value below
-// its limit, has no square: rest is the negative log likelihood, whose derivatives come with the run, and the curves
+// square has, is the expected one: together they are the Fisher information. Any other distribution, and a value beyond
+// a limit, has no square: rest is the negative log likelihood, whose derivatives come with the run, and the curves
 // are weights of outer products of derivatives that stand for its second derivatives.
 type row struct {
 	squared    bool
@@ -32,7 +32,7 @@ type row struct {
 
 // squared reports whether row k of g is a square.
 func squared(g *odes.Compared, k int) bool {
-	return (g.Noise == "normal" || g.Noise == "lognormal") && !g.Below[k] && !g.Unclear
+	return (g.Noise == "normal" || g.Noise == "lognormal") && g.Measured(k)
 }
 
 // rowOf returns row k of g.
@@ -81,7 +81,7 @@ type kink struct {
 
 // absolute reports whether row k of g is an absolute value.
 func absolute(g *odes.Compared, k int) bool {
-	return (g.Noise == "laplace" || g.Noise == "loglaplace") && !g.Below[k] && !g.Unclear
+	return (g.Noise == "laplace" || g.Noise == "loglaplace") && g.Measured(k)
 }
 
 // kinkOf returns row k of g.
@@ -102,10 +102,10 @@ func kinkOf(g *odes.Compared, k int) kink {
 }
 
 // curves are the Fisher informations of a distribution in its centre and its other numbers, as far as they are known in
-// closed form, without what joins them. Where a value is below its limit, or the limit unclear, it is the square of the
-// derivative of the deviance's root, which is exact far below the limit and vanishes far above it.
+// closed form, without what joins them. Where a value is beyond a limit, or the limit unclear, it is the square of the
+// derivative of the deviance's root, which is exact far from what the datum tells and vanishes far within it.
 func (t *row) curves(g *odes.Compared, k int, m float64, args []float64) {
-	if g.Below[k] || g.Unclear {
+	if !g.Measured(k) {
 		if t.rest > 1e-300 {
 			t.curveTerm = 1 / (2 * t.rest)
 		}

@@ -13,12 +13,12 @@ import (
 // PredictionOf returns row k of g, without a standard error.
 func PredictionOf(g *odes.Compared, k int) Prediction {
 	sd, residual := scatter(g, k)
-	if g.Below[k] {
+	if !g.Measured(k) {
 		residual = math.NaN()
 	}
 	return Prediction{
 		Experiment: g.Experiment, Observation: g.Observation, Unit: g.Unit,
-		T: g.T[k], Data: g.Data[k], Below: g.Below[k],
+		T: g.T[k], Data: g.Data[k], Side: g.Side[k],
 		Value: g.Prediction.Values[k], Error: math.NaN(), Scatter: sd, Residual: residual,
 	}
 }

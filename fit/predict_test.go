@@ -67,10 +67,10 @@ objective J = nll()
 		t.Fatal(err)
 	}
 	for i, want := range []struct {
-		data  float64
-		below bool
-	}{{0.4, false}, {0.1, true}, {0.08, true}} {
-		if list[i].Data != want.data || list[i].Below != want.below {
+		data float64
+		side int
+	}{{0.4, 0}, {0.1, -1}, {0.08, -1}} {
+		if list[i].Data != want.data || list[i].Side != want.side {
 			t.Errorf("row %d: %+v, want %+v", i, list[i], want)
 		}
 	}

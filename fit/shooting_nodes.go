@@ -31,7 +31,7 @@ func (s *shooting) readings(c *chain) map[int]*readings {
 			all[at] = r
 		}
 		for k, t := range g.T {
-			if !g.Below[k] && !math.IsInf(t, 0) {
+			if g.Measured(k) && !math.IsInf(t, 0) {
 				r.t, r.y = append(r.t, t), append(r.y, g.Data[k])
 			}
 		}

@@ -103,7 +103,7 @@ func (p afar) follows(ctx context.Context, e *evaluator, x []float64) bool {
 		own, steps, rows := 0.0, 0.0, 0.0
 		for k := range g.T {
 			_, r := scatter(g, k)
-			if g.Below[k] || math.IsNaN(r) {
+			if !g.Measured(k) || math.IsNaN(r) {
 				continue
 			}
 			own += float64(r * r)

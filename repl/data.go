@@ -20,14 +20,14 @@ func observation(m *odes.Model, name string) (odes.Observation, bool) {
 	return odes.Observation{}, false
 }
 
-// measure adds to a curve the data that the model compares it with. Data below the limit of
+// measure adds to a curve the data that the model compares it with. Data beyond a limit of
 // quantification are drawn at the limit. Data of experiments belong to other runs.
 func (c *curves) measure(output string) {
 	for _, o := range c.observed(output) {
 		for i, y := range o.Values {
 			side, spread := 0, math.NaN()
-			if i < len(o.Limits) && y <= o.Limits[i] {
-				y, side = o.Limits[i], -1
+			if o.Ranges != nil {
+				y, side = o.Ranges[i].Tell(y)
 			}
 			if o.Widths != nil {
 				if lo, hi := o.Around(y, o.Widths[i]); hi-y == y-lo {

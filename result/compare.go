@@ -1,6 +1,10 @@
 package result
 
-import "slices"
+import (
+	"slices"
+
+	"odes.dev/odes/lang/measured"
+)
 
 // Compared is one observation in one experiment: the rows of its table that count.
 type Compared struct {
@@ -12,16 +16,16 @@ type Compared struct {
 	Parameters []string
 	Weight     float64   // of the negative log likelihood in the objective
 	T, Data    []float64 // a time is +Inf where the data are of the steady state
-	// Below marks values of which only that is known that they are at most at their limit, which is their Data. Where
-	// Unclear, limits depend on params, and any value may be one of these.
-	Below   []bool
+	// Side marks values of which only that is known that they are at most (-1), or at least (1), at a limit, which is
+	// their Data. Where Unclear, limits depend on params, and any value may be one of these.
+	Side    []int
 	Unclear bool
 	// Table is the data as they are declared, Column that of the observation, and Row which row of it, from 0, each
-	// datum is. Limits are those of quantification; nil for none, or where Unclear.
+	// datum is. Ranges are those of quantification; nil for none, or where Unclear.
 	Table  *DataTable
 	Column int
 	Row    []int
-	Limits []float64
+	Ranges []measured.Range
 	Wanted WantedTerms
 
 	// The following are overwritten by the next run.
@@ -65,5 +69,18 @@ func (g *Compared) Terms() bool {
 	if g.Wanted != NeededTerms {
 		return g.Wanted == AllTerms
 	}
-	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
+	beyond := func(side int) bool { return side != 0 }
+	return g.Unclear || slices.ContainsFunc(g.Side, beyond) || g.Noise != "normal" && g.Noise != "lognormal"
+}
+
+// Measured reports whether the datum of row k is known as a number.
+func (g *Compared) Measured(k int) bool { return g.Side[k] == 0 && !g.Unclear }
+
+// Tell returns what is told of a value y in row k: the value and 0, or the limit beyond which it lies and on which
+// side.
+func (g *Compared) Tell(k int, y float64) (told float64, side int) {
+	if g.Ranges == nil {
+		return y, 0
+	}
+	return g.Ranges[k].Tell(y)
 }

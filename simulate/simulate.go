@@ -1,6 +1,6 @@
 // Package simulate draws data from the noise of a model: at the rows of its tables, with what is missing and what is
-// below limits as these have it, and with params as the model has them or drawn from their priors. Of a population, the
-// random effects of each subject are drawn first.
+// beyond limits as these have it, and with params as the model has them or drawn from their priors. Of a population,
+// the random effects of each subject are drawn first.
 //
 // Each number has its place in a stream of its own, by the seed, the number of the replicate, the name of the
 // observation and the row. So numbers of threads, other observations and more replicates change none of them.
@@ -162,8 +162,8 @@ func (j *job) choose(c *odes.Comparison, out *Result) error {
 			name += " in experiment " + g.Experiment
 		}
 		if g.Unclear {
-			return fmt.Errorf("the limit of observation %s depends on params or states, or is one from above, and "+
-				"data have limits from below that are numbers or a column: below = 0.5, below = D.lloq", name)
+			return fmt.Errorf("the limit of observation %s depends on params or states, and data have limits that are "+
+				"numbers or a column: below = 0.5, above = D.uloq", name)
 		}
 		for _, row := range g.Row {
 			at := [2]int{g.Column, row}
@@ -334,10 +334,7 @@ func (j *job) draw(c *odes.Comparison, i int, params []Param) (*Replicate, error
 				}
 				return nil, fmt.Errorf("observation %s at %s: %w", g.Observation, at, err)
 			}
-			if g.Limits != nil && y <= g.Limits[k] {
-				y = g.Limits[k]
-			}
-			to[row] = y
+			to[row], _ = g.Tell(k, y)
 		}
 	}
 	return r, nil

@@ -211,6 +211,40 @@ func TestAsTheTableHasThem(t *testing.T) {
 	}
 }
 
+// TestUpperLimits: a number beyond an upper limit is drawn as that limit, beside lower ones, and rows whose limit is
+// missing have none.
+func TestUpperLimits(t *testing.T) {
+	const text = `param s = 1
+state x = 2
+x' = 0
+data D { time = [1, 2, 3]  y = [1, 1, 1]  most = [2, nan, 3]  least = [1.9, -5, 1] }
+observe o = x ~ normal(s, above = D.most, below = D.least) from D.y
+`
+	r := drawn(t, "time t from 0 to 5\n"+text, "replicates=200", "seed=3")
+	most, least := []float64{2, math.Inf(1), 3}, []float64{1.9, -5, 1}
+	var at [2][3]int
+	for _, x := range r.Replicates {
+		for row, y := range x.Data[0] {
+			if y > most[row] || y < least[row] {
+				t.Errorf("row %d: %g is drawn beyond its limits", row, y)
+			}
+			if y == most[row] {
+				at[1][row]++
+			}
+			if y == least[row] {
+				at[0][row]++
+			}
+		}
+	}
+	for _, x := range []struct{ side, row, from, to int }{
+		{1, 0, 75, 125}, {1, 1, 0, 0}, {1, 2, 15, 50}, {0, 0, 65, 118}, {0, 1, 0, 0}, {0, 2, 15, 50},
+	} {
+		if n := at[x.side][x.row]; n < x.from || n > x.to {
+			t.Errorf("of 200 numbers in row %d %d lie at limit %d", x.row, n, x.side)
+		}
+	}
+}
+
 // TestPriorsInOrder: params whose priors depend on others are drawn around these.
 func TestPriorsInOrder(t *testing.T) {
 	r := drawn(t, arms, "replicates=600", "prior=on")

@@ -134,7 +134,7 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
-	all, allLimits := table, table.Limits(d.known())
+	all, allRanges := table, table.Ranges(d.below, d.above)
 	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
@@ -161,10 +161,10 @@ func (c *checker) observation(it *ast.Observe) {
 		})
 	}
 	byRow := c.rowByRow(x, it, value, from, all, k)
-	byRow.Limits = allLimits
+	byRow.Ranges = allRanges
 	c.model.Observations = append(c.model.Observations, &model.Observation{
 		Name: it.Name.Name, Value: value,
-		As: it.Value.Pos(), Table: table, Column: k, Limits: table.Limits(d.known()), Doc: it.Doc, Span: it.Span,
+		As: it.Value.Pos(), Table: table, Column: k, Ranges: table.Ranges(d.below, d.above), Doc: it.Doc, Span: it.Span,
 		Noise: d.row, Args: d.args, Censored: d.censored(), Rows: byRow,
 		Needs: d.row.Name + " needs " + d.row.Domain, From: from.declared(),
 	})
@@ -367,7 +367,7 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 }
 
 // logLikelihood is the negative logarithm of the density of y around value, or of the probability
-// of less than the limit where y lies below it.
+// of what is beyond a limit where y lies there.
 func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.Expr) model.Expr {
 	log := func(e model.Expr) model.Expr {
 		if d.row.Log {
@@ -456,15 +456,6 @@ func (d *distribution) set(key string, v model.Expr) {
 
 // censored reports whether the distribution has a limit of quantification.
 func (d *distribution) censored() bool { return d.below != nil || d.above != nil }
-
-// known is the limit from below; nil as well where there is one from above, so that what reads the limits knows that
-// they are not all.
-func (d *distribution) known() model.Expr {
-	if d.above != nil {
-		return nil
-	}
-	return d.below
-}
 
 // foreignNoise maps other names of distributions to ours.
 var foreignNoise = map[string]string{

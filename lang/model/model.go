@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/measured"
 	"odes.dev/odes/lang/policy"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
@@ -491,14 +492,28 @@ type Observation struct {
 	Noise  *stdlib.Func    // how the data are distributed around Value
 	Args   map[string]Expr // the arguments of Noise, without its centre
 	Needs  string          // what the noise demands of its arguments: "normal needs sd > 0"
-	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
-	// that is known. Nil means that there are none, or that they are not numbers or a column.
-	Limits   []float64
+	// Ranges are the ranges of quantification of the rows. Nil means that there are no limits, or that one is neither a
+	// number nor a column.
+	Ranges   []measured.Range
 	Censored bool // the distribution has a limit of quantification
 	Rows     Rows
 	Doc      string
 	Span     source.Span
 	From     *Declared // the whole table
+}
+
+// Measured counts the rows whose values are numbers: those that are not beyond a limit, as far as the limits are known.
+func (o *Observation) Measured() (n int) {
+	for k, y := range o.Rows.Table.Data[o.Column] {
+		side := 0
+		if o.Rows.Ranges != nil {
+			_, side = o.Rows.Ranges[k].Tell(y)
+		}
+		if side == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Declared is a table as it is declared, with columns of texts.

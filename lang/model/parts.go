@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/measured"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 )
@@ -118,10 +119,10 @@ type Experiment struct {
 // steady state, whose time is infinite.
 type Rows struct {
 	Table      *Table
-	Limits     []float64 // of quantification, if they are numbers or a column
-	Prediction Expr      // what is observed
-	Args       []Expr    // the numbers of the distribution, in the order of Noise.Args, without its centre
-	Term       Expr      // the negative logarithm of the likelihood
+	Ranges     []measured.Range // of quantification, as those of an Observation
+	Prediction Expr             // what is observed
+	Args       []Expr           // the numbers of the distribution, in the order of Noise.Args, without its centre
+	Term       Expr             // the negative logarithm of the likelihood
 }
 
 // Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
@@ -304,15 +305,31 @@ func (v SettingValue) Named() *Setting {
 	return nil
 }
 
-// Limits returns the limits of quantification of the rows, if they are numbers or a column.
-func (t *Table) Limits(below Expr) []float64 {
-	switch e := below.(type) {
-	case *Row:
-		return t.Data[e.Column]
-	case *Const:
-		return slices.Repeat(e.Data[:1], len(t.Data[0]))
+// Ranges returns the ranges of quantification of the rows between limits, of which each is nil where there is none. It
+// returns nil for no limits, or if one is neither a number nor a column.
+func (t *Table) Ranges(below, above Expr) []measured.Range {
+	if below == nil && above == nil {
+		return nil
 	}
-	return nil
+	list := slices.Repeat([]measured.Range{measured.Whole()}, len(t.Data[0]))
+	for upper, limit := range []Expr{below, above} {
+		for k := range list {
+			to := &list[k].Lo
+			if upper == 1 {
+				to = &list[k].Hi
+			}
+			switch e := limit.(type) {
+			case nil:
+			case *Row:
+				*to = t.Data[e.Column][k]
+			case *Const:
+				*to = e.Data[0]
+			default:
+				return nil
+			}
+		}
+	}
+	return list
 }
 
 // Present returns the chosen rows (nil for all) whose column k is not missing.

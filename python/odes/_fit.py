@@ -66,6 +66,7 @@ class Compared:
     sd: Array  #: standard deviation of the data around value; NaN where the distribution has none
     residual: Array  #: how many of these the data lie from value
     below: Array  #: 1 where it is only known that the value is at most the datum
+    above: Array  #: 1 where it is only known that the value is at least the datum
 
 
 class Predictions(Sequence[Compared]):
@@ -93,7 +94,7 @@ class Predictions(Sequence[Compared]):
         """A pandas.DataFrame: a row for each datum."""
         import pandas as pd
 
-        columns = ("t", "data", "value", "stderr", "sd", "residual", "below")
+        columns = ("t", "data", "value", "stderr", "sd", "residual", "below", "above")
         tables = []
         for o in self:
             table = pd.DataFrame({c: getattr(o, c) for c in columns})

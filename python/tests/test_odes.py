@@ -274,6 +274,19 @@ class Many(unittest.TestCase):
     def setUp(self):
         self.m = odes.Model(FIT)
 
+    def test_limits(self):
+        """Data at a limit of quantification or beyond have no residuals."""
+        m = odes.Model(
+            "time t from 0 to 3\nparam k = 1\nstate x = k\nx' = 0\n"
+            "data D { time = [1, 2, 3]  y = [0.1, 1, 3] }\n"
+            "observe o = x ~ normal(0.5, below = 0.5, above = 2) from D.y\nobjective L = nll()"
+        )
+        o = m.predict()[0]
+        np.testing.assert_array_equal(o.data, [0.5, 1, 2])
+        np.testing.assert_array_equal(o.below, [1, 0, 0])
+        np.testing.assert_array_equal(o.above, [0, 0, 1])
+        np.testing.assert_array_equal(np.isnan(o.residual), [True, False, True])
+
     def test_fit(self):
         seen = []
         f = self.m.fit(over=["k", "c"], log="all", starts=3, seed=5, k=0.7, progress=seen.append)

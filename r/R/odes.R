@@ -225,7 +225,7 @@ odes_run <- function(model, times = NULL, ..., set = list(), settings = list(), 
 }
 
 predictions <- function(r) {
-  columns <- c("t", "data", "value", "stderr", "sd", "residual", "below")
+  columns <- c("t", "data", "value", "stderr", "sd", "residual", "below", "above")
   of <- function(key) rep(vapply(r$head$observations, `[[`, "", key), vapply(r$head$observations, `[[`, 1L, "rows"))
   rows <- matrix(r$arrays$predictions, ncol = length(columns), dimnames = list(NULL, columns))
   data.frame(experiment = of("experiment"), observation = of("observation"), rows)

@@ -88,6 +88,21 @@ near(coef(est), coef(by_r), 1e-4)
 near(est$estimates$stderr, 0.01 / summary(by_r)$sigma * summary(by_r)$coefficients[, "Std. Error"], 1e-3)
 near(est$predictions$value, fitted(by_r), 1e-4)
 near(odes_predict(f, set = as.list(coef(est)))$value, est$predictions$value)
+
+# Data at a limit of quantification or beyond.
+limited <- odes_predict(odes_model('
+time t from 0 to 3
+param k = 1
+state x = k
+x\' = 0
+data D { time = [1, 2, 3]  y = [0.1, 1, 3] }
+observe o = x ~ normal(0.5, below = 0.5, above = 2) from D.y
+objective L = nll()
+'))
+near(limited$data, c(0.5, 1, 2))
+near(limited$below, c(1, 0, 0))
+near(limited$above, c(0, 0, 1))
+stopifnot(identical(is.na(limited$residual), c(TRUE, FALSE, TRUE)))
 stopifnot(nrow(confint(est)) == 2)
 
 # Draws from a posterior that is known: of three normal data with the same mean, beside a normal prior.

@@ -190,23 +190,21 @@ func comparedWith(o *model.Observation, experiment string, weight float64) resul
 	g := result.Compared{
 		Experiment: experiment, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
 		T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
-		Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
+		Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Ranges == nil,
 	}
 	if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 		g.Unit = u.String()
 	}
-	g.Limits, g.Table = o.Rows.Limits, declared(o.From)
+	g.Ranges, g.Table = o.Rows.Ranges, declared(o.From)
 	g.Column = slices.IndexFunc(g.Table.Columns, func(c result.DataColumn) bool {
 		return c.Name == o.Rows.Table.Columns[o.Column]
 	})
 	for k := range g.Data {
 		g.Row = append(g.Row, o.Rows.Table.Row(k)-1)
 	}
-	g.Below = make([]bool, len(g.Data))
+	g.Side = make([]int, len(g.Data))
 	for k, y := range g.Data {
-		if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
-			g.Data[k] = o.Rows.Limits[k]
-		}
+		g.Data[k], g.Side[k] = g.Tell(k, y)
 	}
 	return g
 }

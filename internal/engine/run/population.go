@@ -311,13 +311,9 @@ func (q *person) measurements(m *model.Model, kind string) (of []string, err err
 	for i, o := range m.Observations {
 		d := measured{log: o.Noise.Name == "lognormal"}
 		d.data = o.Rows.Table.Data[o.Column]
-		below := o.Censored && o.Rows.Limits == nil
-		for k := range d.data {
-			below = below || o.Rows.Limits != nil && d.data[k] <= o.Rows.Limits[k]
-		}
 		switch {
-		case below:
-			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s has no values below a limit of quantification, as "+
+		case o.Censored && (o.Rows.Ranges == nil || o.Measured() < len(d.data)):
+			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s has no values beyond a limit of quantification, as "+
 				"%s has; write solver { marginal = laplace }", kind, o.Name)
 		case o.Noise.Name != "normal" && !d.log:
 			l.Errorf(settings.CodeSetting, o.Span, "marginal = %s is for normal and lognormal noise, and that of "+
@@ -460,14 +456,10 @@ const CodePopulation diag.Code = "population"
 
 func number(x float64) string { return fmt.Sprintf("%.5f", x) }
 
-// measurementsOf counts the data that have a density: those that are not below a limit.
+// measurementsOf counts the data that have a density: those that are not beyond a limit.
 func (q *person) measurementsOf() (n int) {
 	for _, o := range q.joint.model.Checked.Observations {
-		for k, y := range o.Rows.Table.Data[o.Column] {
-			if o.Rows.Limits == nil || y > o.Rows.Limits[k] {
-				n++
-			}
-		}
+		n += o.Measured()
 	}
 	return n
 }

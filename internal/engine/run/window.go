@@ -459,8 +459,8 @@ func observedWithin(
 	x := *o
 	x.Rows = model.Rows{Table: table}
 	for i, t := range timesOf(o.Rows.Table) {
-		if inside(t) && o.Rows.Limits != nil {
-			x.Rows.Limits = append(x.Rows.Limits, o.Rows.Limits[i])
+		if inside(t) && o.Rows.Ranges != nil {
+			x.Rows.Ranges = append(x.Rows.Ranges, o.Rows.Ranges[i])
 		}
 	}
 	cut := func(e model.Expr) model.Expr {

@@ -78,7 +78,7 @@ objective loss = nll()
 		t.Fatal(err)
 	}
 	of := r.Head.(map[string]any)["observations"].([]Observation)
-	if a := r.Arrays[0]; len(of) != 1 || of[0].Rows != 3 || a.Shape[0] != 3 || a.Values[7+1] != 0.5 {
+	if a := r.Arrays[0]; len(of) != 1 || of[0].Rows != 3 || a.Shape[0] != 3 || a.Values[predictionColumns+1] != 0.5 {
 		t.Errorf("%+v, %+v", of, r.Arrays)
 	}
 	var b strings.Builder

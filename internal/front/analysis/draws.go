@@ -204,11 +204,11 @@ func predictionsOf(r *predictive.Result) (list []fit.Prediction) {
 	for _, p := range r.Points {
 		sd := (p.High - p.Low) / (2 * 1.6448536269514722)
 		residual := (p.Data - p.Median) / sd
-		if p.Below {
+		if p.Side != 0 {
 			residual = math.NaN()
 		}
 		list = append(list, fit.Prediction{
-			Experiment: p.Experiment, Observation: p.Observation, Unit: p.Unit, T: p.T, Data: p.Data, Below: p.Below,
+			Experiment: p.Experiment, Observation: p.Observation, Unit: p.Unit, T: p.T, Data: p.Data, Side: p.Side,
 			Value: p.Median, Error: (p.Q95 - p.Q5) / (2 * 1.6448536269514722), Scatter: sd, Residual: residual,
 		})
 	}

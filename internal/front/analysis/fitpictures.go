@@ -249,11 +249,7 @@ func overlay(a *About, r *fit.Result) plot.Picture {
 		for _, p := range g.inTime() {
 			c.X, c.Y = append(c.X, p.T), append(c.Y, p.Value)
 			c.PX, c.PY = append(c.PX, p.T), append(c.PY, p.Data)
-			side := 0
-			if p.Below {
-				side = -1
-			}
-			c.Side = append(c.Side, side)
+			c.Side = append(c.Side, p.Side)
 		}
 		if t, y := a.course(g.rows[0].Experiment, g.rows[0].Observation); t != nil {
 			c.X, c.Y = t, y

@@ -109,12 +109,8 @@ var numbersOf = []struct {
 	{"IWRES", func(x *goodness.Row) float64 { return x.IWRes }},
 	{"CWRES", func(x *goodness.Row) float64 { return x.CWRes }},
 	{"NPDE", func(x *goodness.Row) float64 { return x.NPDE }},
-	{"below", func(x *goodness.Row) float64 {
-		if x.Below {
-			return 1
-		}
-		return 0
-	}},
+	{"below", func(x *goodness.Row) float64 { return float64(max(-x.Side, 0)) }},
+	{"above", func(x *goodness.Row) float64 { return float64(max(x.Side, 0)) }},
 }
 
 // peopleTables returns the rows, the modes of the subjects, and the visual predictive checks.
@@ -274,7 +270,7 @@ func fitness(a *About, r *goodness.Result) plot.Picture {
 			lo, hi := math.Inf(1), math.Inf(-1)
 			for i := range r.Rows {
 				x := &r.Rows[i]
-				if x.Observation != name || x.Below {
+				if x.Observation != name || x.Side != 0 {
 					continue
 				}
 				u, v := p.a(x), p.b(x)
@@ -334,11 +330,7 @@ func individuals(a *About, of any) (plot.Picture, error) {
 				continue
 			}
 			l.Y.Unit = x.Unit
-			side := 0
-			if x.Below {
-				side = -1
-			}
-			ipred.PX, ipred.PY, ipred.Side = append(ipred.PX, x.T), append(ipred.PY, x.Data), append(ipred.Side, side)
+			ipred.PX, ipred.PY, ipred.Side = append(ipred.PX, x.T), append(ipred.PY, x.Data), append(ipred.Side, x.Side)
 		}
 		l.Curves = append(l.Curves, ipred, plot.Curve{Name: "PRED", X: c.T, Y: c.Pred})
 		s.Panels = append(s.Panels, l)

@@ -107,10 +107,11 @@ type Observation struct {
 }
 
 // predictionColumns is how many numbers a row of predictions has.
-const predictionColumns = 7
+const predictionColumns = 8
 
 // Observations returns what rows of predictions are of, and the rows: the time, the datum, the prediction, its standard
-// error, the standard deviation of the datum, the residual, and 1 where the datum is a limit from above.
+// error, the standard deviation of the datum, the residual, 1 where only that is known that the value is at most the
+// datum, and 1 where it is at least that.
 func Observations(list []fit.Prediction) ([]Observation, Array) {
 	heads, rows := []Observation{}, make([]float64, 0, predictionColumns*len(list))
 	for _, p := range list {
@@ -127,11 +128,8 @@ func Observations(list []fit.Prediction) ([]Observation, Array) {
 			heads, last = append(heads, of), last+1
 		}
 		heads[last].Rows++
-		below := 0.0
-		if p.Below {
-			below = 1
-		}
-		rows = append(rows, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, below)
+		rows = append(rows, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual,
+			float64(max(-p.Side, 0)), float64(max(p.Side, 0)))
 	}
 	return heads, Array{"predictions", []int{len(list), predictionColumns}, rows}
 }

@@ -236,11 +236,7 @@ func bandsOfDraws(a *About, r *posterior.Result) (plot.Picture, error) {
 		c := plot.Curve{Name: g.name, X: times[key], Y: quantiles(courses[key], 0.5)}
 		for _, row := range g.inTime() {
 			c.PX, c.PY, c.Spread = append(c.PX, row.T), append(c.PY, row.Data), append(c.Spread, row.Scatter)
-			side := 0
-			if row.Below {
-				side = -1
-			}
-			c.Side = append(c.Side, side)
+			c.Side = append(c.Side, row.Side)
 		}
 		return c
 	}, true)

@@ -40,7 +40,7 @@ type Result struct {
 	Partial    bool // some of the integrals are not to be trusted
 	Population *odes.Population
 	Rows       []Row
-	// Simulated has the replicates of each row; a value below a limit of quantification is that limit.
+	// Simulated has the replicates of each row; a value beyond a limit of quantification is that limit.
 	Simulated [][]float64
 	// Covariates are columns of numbers that are the same in all rows of a subject, but not for all subjects.
 	Covariates []Covariate
@@ -55,11 +55,13 @@ type Row struct {
 	Subject, Observation, Unit string
 	Line                       int // of the table of data, from 0
 	T, Data                    float64
-	Below                      bool // the datum is a limit: the value is below it
+	Side                       int // the datum is a limit: -1: the value is at most that; 1: at least
 	// Pred and IPred are predictions with random effects of zero, and with those of the mode. IWRes is the datum less
 	// IPred in standard deviations of the noise. CWRes is the conditional weighted residual, and NPDE the normalised
 	// prediction distribution error. NaN where there is none.
 	Pred, IPred, IWRes, CWRes, NPDE float64
+
+	measured bool // the datum is known to be a number
 }
 
 // Covariate is a number of each subject, in the order of those of the population.
@@ -220,6 +222,16 @@ func (j *job) predict(ctx context.Context) error {
 			j.out.Rows[l.at[k]].CWRes = x
 		}
 	}
+	var unclear []string
+	for i := range j.groups {
+		if g := &j.groups[i]; g.Unclear && !slices.Contains(unclear, g.Observation) {
+			unclear = append(unclear, g.Observation)
+		}
+	}
+	if len(unclear) > 0 {
+		j.warn("limits of quantification of %s depend on params: there are no residuals and no NPDE, and simulated "+
+			"data have no such limits", diag.All(unclear))
+	}
 	if len(j.without) > 0 {
 		j.warn("there is no CWRES for %s: it is for normal and lognormal noise; NPDE is for any", diag.All(j.without))
 	}
@@ -247,7 +259,8 @@ func (j *job) linearise(c *odes.Comparison, subjects map[string]*linear, keep, z
 				nan := math.NaN()
 				j.out.Rows = append(j.out.Rows, Row{
 					Subject: g.Experiment, Observation: g.Observation, Unit: g.Unit, Line: g.Row[k], T: g.T[k],
-					Data: g.Data[k], Below: g.Below[k], Pred: f, IPred: nan, IWRes: nan, CWRes: nan, NPDE: nan,
+					Data: g.Data[k], Side: g.Side[k], measured: g.Measured(k), Pred: f,
+					IPred: nan, IWRes: nan, CWRes: nan, NPDE: nan,
 				})
 			default:
 				p := fit.PredictionOf(g, k)
@@ -258,7 +271,7 @@ func (j *job) linearise(c *odes.Comparison, subjects map[string]*linear, keep, z
 				j.out.Predictions = append(j.out.Predictions, p)
 			}
 			at++
-			if g.Below[k] || g.Unclear || !log && g.Noise != "normal" {
+			if !g.Measured(k) || !log && g.Noise != "normal" {
 				continue
 			}
 			sd := g.Args[slices.Index(g.Parameters, "sd")].Values[k]
@@ -413,7 +426,7 @@ func (j *job) replicate(ctx context.Context, c *odes.Comparison, k int) ([]float
 
 // npde fills in the normalised prediction distribution errors of each subject: its data and what was simulated for it
 // are freed of what the latter have in common, by its mean and the lower triangular root of its covariances, and the
-// share of simulated numbers below each datum is that of a normal distribution. Values below a limit are left out.
+// share of simulated numbers below each datum is that of a normal distribution. Values beyond a limit are left out.
 func (j *job) npde() {
 	n := 0
 	if len(j.out.Simulated) > 0 {
@@ -423,7 +436,7 @@ func (j *job) npde() {
 	for i := range j.effects {
 		var at []int
 		for k := range j.out.Rows {
-			if r := &j.out.Rows[k]; r.Subject == j.effects[i].Experiment && !r.Below {
+			if r := &j.out.Rows[k]; r.Subject == j.effects[i].Experiment && r.measured {
 				at = append(at, k)
 			}
 		}
@@ -446,15 +459,15 @@ func (j *job) npde() {
 		j.warn("there is no NPDE for some subjects: %d replicates are too few for as many data, or simulated data are "+
 			"the same in all; ask for more by --replicates", n)
 	}
-	for i := range j.out.Rows { // for pictures, what is below a limit is told as the limit
+	for i := range j.out.Rows { // for pictures, what is beyond a limit is told as the limit
 		for g := range j.groups {
 			c := &j.groups[g]
-			if c.Experiment != j.out.Rows[i].Subject || c.Observation != j.out.Rows[i].Observation || c.Limits == nil {
+			if c.Experiment != j.out.Rows[i].Subject || c.Observation != j.out.Rows[i].Observation || c.Ranges == nil {
 				continue
 			}
 			if at := slices.Index(c.Row, j.out.Rows[i].Line); at >= 0 {
 				for k, y := range j.out.Simulated[i] {
-					j.out.Simulated[i][k] = max(y, c.Limits[at])
+					j.out.Simulated[i][k], _ = c.Tell(at, y)
 				}
 			}
 		}

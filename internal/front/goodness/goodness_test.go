@@ -3,9 +3,12 @@ package goodness
 import (
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/lang/measured"
 )
 
 const theophylline = `model Theophylline
@@ -259,11 +262,13 @@ func TestBelow(t *testing.T) {
 	below := 0
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		if x.Below {
+		if x.Side != 0 {
 			below++
 		}
-		if x.Below != math.IsNaN(x.NPDE) || x.Below != math.IsNaN(x.CWRes) || x.Below != math.IsNaN(x.IWRes) {
-			t.Errorf("%+v", x)
+		for _, of := range []float64{x.NPDE, x.CWRes, x.IWRes} {
+			if (x.Side != 0) != math.IsNaN(of) {
+				t.Errorf("%+v", x)
+			}
 		}
 		for _, y := range r.Simulated[i] {
 			if y < 1 {
@@ -273,5 +278,127 @@ func TestBelow(t *testing.T) {
 	}
 	if below < 5 {
 		t.Errorf("%d are below", below)
+	}
+}
+
+// TestMirrors: a population with data beyond an upper limit says the same as its mirror image, whose limit is a lower
+// one. What is simulated for the image is turned round before it is cut at limits.
+func TestMirrors(t *testing.T) {
+	const text = `time t from 0 to 5
+param b0 = 2.5, w = 0.5, sd = 0.3
+random e ~ normal(0, w)
+state x = b0 + e
+x' = 0.2
+data D {
+  id = [1, 1, 1, 2, 2, 3, 3, 3, 3, 4]
+  time = [0, 1, 2, 1, 3, 0, 2, 4, 5, 2]
+  v = [2.3, 2.2, 3, 1.9, 2.2, 2.5, 2.9, 3, 3.5, 2.3]
+  w = [-2.3, -2.2, -3, -1.9, -2.2, -2.5, -2.9, -3, -3.5, -2.3]
+}
+observe y = `
+	const more = `
+experiment s from D by D.id { }
+objective L = nll()
+`
+	upper := run(t, text+"x ~ normal(sd, above = 3) from D.v"+more, 1, 60)
+	lower := run(t, text+"-x ~ normal(sd, below = -3) from D.w"+more, 1, 60)
+	near := func(what string, i int, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 1e-6 || math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s %d is %g, and %g of the mirror image", what, i, got, want)
+		}
+	}
+	near("OFV", 0, upper.Population.OFV, lower.Population.OFV)
+	beyond := 0
+	for i := range upper.Rows {
+		u, l := &upper.Rows[i], &lower.Rows[i]
+		if u.Side != -l.Side || (u.Side != 0) != math.IsNaN(u.NPDE) || (l.Side != 0) != math.IsNaN(l.NPDE) {
+			t.Errorf("row %d: %+v, %+v", i, *u, *l)
+		}
+		beyond += u.Side
+		near("datum", i, u.Data, -l.Data)
+		near("PRED", i, u.Pred, -l.Pred)
+		near("IPRED", i, u.IPred, -l.IPred)
+		near("IWRES", i, u.IWRes, -l.IWRes)
+		near("CWRES", i, u.CWRes, -l.CWRes)
+	}
+	if beyond != 3 {
+		t.Errorf("%d data are beyond the limit", beyond)
+	}
+	for k := range upper.Population.Subjects {
+		near("mode", k, upper.Population.Subjects[k].Mode[0], lower.Population.Subjects[k].Mode[0])
+	}
+	turned := job{out: &Result{Rows: append([]Row(nil), upper.Rows...)}}
+	image := job{out: &Result{Rows: append([]Row(nil), lower.Rows...)}}
+	for _, s := range []string{"s_1", "s_2", "s_3", "s_4"} {
+		turned.effects = append(turned.effects, odes.Effects{Experiment: s})
+	}
+	image.effects = turned.effects
+	group := func(r *Result, limits measured.Range) (list []odes.Compared) {
+		for i := range r.Rows {
+			list = append(list, odes.Compared{
+				Experiment: r.Rows[i].Subject, Observation: "y", Row: []int{r.Rows[i].Line},
+				Ranges: []measured.Range{limits},
+			})
+		}
+		return list
+	}
+	turned.groups = group(upper, measured.Range{Lo: math.NaN(), Hi: 3})
+	image.groups = group(lower, measured.Range{Lo: -3, Hi: math.NaN()})
+	random := elem.NewRand(1)
+	for range upper.Rows {
+		var a, b []float64
+		for range 60 {
+			y := 2.7 + random.Norm()/2
+			a, b = append(a, y), append(b, -y)
+		}
+		turned.out.Simulated, image.out.Simulated = append(turned.out.Simulated, a), append(image.out.Simulated, b)
+	}
+	turned.npde()
+	image.npde()
+	for i := range upper.Rows {
+		near("NPDE", i, turned.out.Rows[i].NPDE, -image.out.Rows[i].NPDE)
+	}
+	up, down := turned.out.Checks(false)[0], image.out.Checks(false)[0]
+	last, cut := len(up.Probabilities)-1, 0
+	for i := range up.Bins {
+		for q := range up.Probabilities {
+			a, b := &up.Bins[i], &down.Bins[i]
+			near("quantile", i, a.Observed[q], -b.Observed[last-q])
+			near("median", i, a.Median[q], -b.Median[last-q])
+			near("band", i, a.Low[q], -b.High[last-q])
+			near("band", i, a.High[q], -b.Low[last-q])
+			if a.High[q] > 3 {
+				t.Errorf("a band reaches to %g", a.High[q])
+			}
+			if a.High[q] == 3 {
+				cut++
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no band comes to the limit")
+	}
+}
+
+// TestUnclear: where limits depend on params, no datum is known to be a number, and a warning says so.
+func TestUnclear(t *testing.T) {
+	r := run(t, `time t from 0 to 5
+param b0 = 2.5, w = 0.5, sd = 0.3, most = 3
+random e ~ normal(0, w)
+state x = b0 + e
+x' = 0.2
+data D { id = [1, 1, 2, 2]  time = [0, 1, 2, 1]  v = [2.3, 2.2, 3, 1.9] }
+observe y = x ~ normal(sd, above = most) from D.v
+experiment s from D by D.id { }
+objective L = nll()
+`, 1, 20)
+	for i := range r.Rows {
+		if x := &r.Rows[i]; !math.IsNaN(x.NPDE) || !math.IsNaN(x.IWRes) || !math.IsNaN(x.CWRes) {
+			t.Errorf("row %d: %+v", i, *x)
+		}
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "limits of quantification of y depend") {
+		t.Errorf("%+v", r.Warnings)
 	}
 }

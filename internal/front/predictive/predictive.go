@@ -68,7 +68,7 @@ type Result struct {
 type Point struct {
 	Experiment, Observation, Unit string
 	T, Data                       float64
-	Below                         bool // the datum is a limit: the value is below it
+	Side                          int // the datum is a limit: -1: the value is at most that; 1: at least
 	Mean, Q5, Median, Q95         float64
 	Low, High                     float64 // 5 and 95 % of data that could have been
 	PIT                           float64 // the share of these below the datum; half of those that are equal to it
@@ -265,9 +265,7 @@ func (p *predictor) one(ctx context.Context, c *odes.Comparison, k int) error {
 			if err != nil {
 				return err
 			}
-			if g.Limits != nil && y <= g.Limits[j] {
-				y = g.Limits[j]
-			}
+			y, _ = g.Tell(j, y)
 			centres, logs, data = append(centres, g.Prediction.Values[j]), append(logs, -g.Term.Values[j]),
 				append(data, y)
 		}
@@ -324,7 +322,7 @@ func (p *predictor) collect(c *odes.Comparison, out *Result) error {
 			}
 			out.Points = append(out.Points, Point{
 				Experiment: g.Experiment, Observation: g.Observation, Unit: g.Unit, T: g.T[j], Data: g.Data[j],
-				Below: g.Below[j], Mean: draws.Mean([][]float64{x}), Q5: q(x, 0.05), Median: q(x, 0.5), Q95: q(x, 0.95),
+				Side: g.Side[j], Mean: draws.Mean([][]float64{x}), Q5: q(x, 0.05), Median: q(x, 0.5), Q95: q(x, 0.95),
 				Low: q(y, 0.05), High: q(y, 0.95), PIT: below / float64(len(y)), ELPD: out.LOO.Pointwise[at],
 				K: out.LOO.K[at],
 			})

@@ -177,3 +177,34 @@ objective L = nll()
 		t.Errorf("without random effects: %v", err)
 	}
 }
+
+// TestUpperLimit: what draws predict ends at an upper limit, as it does at a lower one in the mirror image.
+func TestUpperLimit(t *testing.T) {
+	points := func(text, limit string, sign float64) (*Result, []Point) {
+		d := posteriorDraws(300)
+		for _, row := range d.Rows {
+			row[0] *= sign
+		}
+		r, err := Run(t.Context(), parsed(t, strings.Replace(text, "normal(1)", "normal(1, "+limit+")", 1)), d,
+			Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, r.Points
+	}
+	turned := strings.Replace(flat, "[0.3, -0.4, 1.1, 0.9, -1.2]", "[-0.3, 0.4, -1.1, -0.9, 1.2]", 1)
+	upper, up := points(flat, "above = 0.9", 1)
+	lower, down := points(turned, "below = -0.9", -1)
+	for i := range up {
+		a, b := &up[i], &down[i]
+		if beyond := measured[i] >= 0.9; beyond != (a.Side == 1) || a.Side != -b.Side || a.Data != -b.Data ||
+			a.High > 0.9 || b.Low < -0.9 || math.Abs(a.Median+b.Median) > 1e-9 || math.Abs(a.ELPD-b.ELPD) > 1e-9 {
+			t.Errorf("%+v, %+v", *a, *b)
+		}
+		for k := range upper.Replicated[i] {
+			if upper.Replicated[i][k] > 0.9 || lower.Replicated[i][k] < -0.9 {
+				t.Fatalf("datum %d: %g and %g are drawn", i, upper.Replicated[i][k], lower.Replicated[i][k])
+			}
+		}
+	}
+}

@@ -146,6 +146,7 @@ type (
 		SD          float64 `json:"sd"`
 		Residual    float64 `json:"residual"`
 		Below       bool    `json:"below"`
+		Above       bool    `json:"above"`
 	}
 	predictForm struct {
 		modelForm
@@ -239,7 +240,8 @@ func untold(identifiable bool, list []fit.Combination) untoldForm {
 func predictions(list []fit.Prediction) (rows []predictionForm) {
 	for _, p := range list {
 		rows = append(rows, predictionForm{
-			p.Experiment, p.Observation, p.Unit, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, p.Below,
+			p.Experiment, p.Observation, p.Unit, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, p.Side < 0,
+			p.Side > 0,
 		})
 	}
 	return rows
@@ -308,8 +310,11 @@ func (p *printer) predictions(h Heading, list []fit.Prediction) {
 			last = name
 		}
 		data, residual := significant(x.Data, n), significant(x.Residual, 2)
-		if x.Below {
+		switch {
+		case x.Side < 0:
 			data = "≤ " + data
+		case x.Side > 0:
+			data = "≥ " + data
 		}
 		if math.IsNaN(x.Residual) {
 			residual = ""

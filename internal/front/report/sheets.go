@@ -196,14 +196,15 @@ func fitSheet(_ Heading, r *fit.Result) *sheet {
 }
 
 // predictionSheet has a row for each value: experiment, observation, t, data, prediction, its standard error where
-// there is one, the standard deviation of the data, the residual in units of that, and whether only a bound is known.
+// there is one, the standard deviation of the data, the residual in units of that, and whether only that is known
+// that the value is at most the datum, or at least.
 func predictionSheet(_ Heading, list []fit.Prediction) *sheet {
 	t := &sheet{name: "predictions"}
 	t.texts("experiment", "observation")
 	for _, n := range predictionNumbers(&fit.Prediction{}) {
 		t.numbers(n.name)
 	}
-	t.texts("below")
+	t.texts("below", "above")
 	t.rows = func(yield func([]cell)) {
 		for i := range list {
 			p := &list[i]
@@ -211,7 +212,7 @@ func predictionSheet(_ Heading, list []fit.Prediction) *sheet {
 			for _, n := range predictionNumbers(p) {
 				row = append(row, some(n.value))
 			}
-			yield(append(row, yesNo(p.Below)))
+			yield(append(row, yesNo(p.Side < 0), yesNo(p.Side > 0)))
 		}
 	}
 	return t

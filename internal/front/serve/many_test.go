@@ -56,8 +56,8 @@ func TestFit(t *testing.T) {
 		same(t, "start", r.arrays["start_to"][2*i:2*i+2], s.To)
 	}
 	for i, p := range want.Predictions {
-		row := r.arrays["predictions"][7*i : 7*i+7]
-		same(t, "prediction", row, []float64{p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, 0})
+		row := r.arrays["predictions"][8*i : 8*i+8]
+		same(t, "prediction", row, []float64{p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, 0, 0})
 	}
 	if math.Abs(r.arrays["estimates"][0]-0.5) > 0.01 || math.Abs(r.arrays["estimates"][1]-2) > 0.02 {
 		t.Error(r.arrays["estimates"])
@@ -65,7 +65,7 @@ func TestFit(t *testing.T) {
 	head := fmt.Sprintf(`{"op":"predict","model":%d,"set":[{"name":"k","count":1},{"name":"x0","count":1}]}`, model)
 	r = c.ask(kindResult, head, r.arrays["estimates"]...)
 	for i, p := range want.Predictions {
-		if got := r.arrays["predictions"][7*i+2]; math.Abs(got-p.Value) > 1e-12*p.Value {
+		if got := r.arrays["predictions"][8*i+2]; math.Abs(got-p.Value) > 1e-12*p.Value {
 			t.Errorf("prediction %d is %v, want %v", i, got, p.Value)
 		}
 	}
