@@ -230,28 +230,11 @@ objective J = initial(A)
 			head + "A' = 1 + sin(2*pi*t/24) - 0.3*A\n",
 			"the state that was found does not repeat in the next period of 12: A is",
 		},
-		// Within the interval of the dose another occasion begins, whose effect is that of the first.
+		// The second period has a param of its own, whose effect is that of the first.
 		{
-			`
-time t from 0 to 48
-param V = 20, CL0 = 2, e1 = 0, e2 = 0, sd = 1
-state A = 0
-let CL = CL0*exp(if interp(D.time, D.OCC, t, kind = next) < 1.5 then e1 else e2)
-A' = -CL/V*A
-data D {
-  id = [1, 1, 1, 1]
-  time = [0, 1, 6, 48]
-  AMT = [200, 0, 0, 0]
-  II = [12, 0, 0, 0]
-  SS = [1, 0, 0, 0]
-  OCC = [1, 1, 1, 2]
-  DV = [nan, 14, 8, 3]
-}
-doses D { A }
-observe y = A/V ~ normal(sd) from D.DV
-experiment s from D by D.id
-objective L = nll()
-`, "does not repeat in the next period of 12 for other values of params: a derivative of A is",
+			head + "param e1 = 0, e2 = 0\nevent give every 12 { A += 100 }\n" +
+				"A' = -0.3*exp(if t < 12 then e1 else e2)*A\n",
+			"does not repeat in the next period of 12 for other values of params: a derivative of A is",
 		},
 		{
 			head + "discrete n = 0\nevent give every 12 { n += 1 }\nA' = n - 0.3*A\n",
