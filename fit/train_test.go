@@ -55,6 +55,8 @@ func with(o fit.Options, settings []string) fit.Options {
 
 // TestBatches: batches that hold all data, each as often as it counts, have the likelihood and the gradient of the
 // objective; those of an epoch add up to them.
+//
+//odes:goroutines
 func TestBatches(t *testing.T) {
 	for name, text := range map[string]string{"rows": decays, "experiments": twice, "rows of experiments": twice} {
 		m := parse(t, text)
