@@ -221,6 +221,11 @@ objective J = initial(A)
 			head + "discrete R = 0\nevent on at 0 { R += 10 }\nevent off at 16 { R -= 10 }\nA' = R - 0.3*A\n",
 			"R changes by 10 in each period of 12",
 		},
+		{
+			head + "event give every 12 from 2147483648 { A += 100 }\nA' = -0.3*A\n",
+			"comes for the first time 178956970 periods of 12 after the start",
+		},
+		{head + "event give every 12 from 1e300 { A += 100 }\nA' = -0.3*A\n", "let it begin earlier"},
 		{head + "event give when mod(t, 12) > 3 once { A += 100 }\nA' = -0.3*A\n", "happens once in a run"},
 		{
 			head + "event give when sin(2*pi*t/12) > 0 { A += 100 }\nA' = -0.3*A\n",

@@ -64,7 +64,7 @@ func (e Every) Course(t0, period float64) Course {
 	}
 	c := Course{Skip: int(past), Count: int(each)}
 	if first > t0+tol {
-		c.Skip = 1 - int(math.Ceil((first-t0-tol)/e.Period))
+		c.Skip = 1 - int(min(math.Ceil((first-t0-tol)/e.Period), 1<<53))
 	}
 	return c
 }

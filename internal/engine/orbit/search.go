@@ -55,6 +55,7 @@ const (
 	atOnce = 10  // of a search that begins near a state
 	more   = 20  // periods after a step that led nowhere
 	most   = 400 // periods
+	wait   = 1e4 // periods before all that repeats comes
 	drift  = 1e-9
 )
 
@@ -80,6 +81,11 @@ type search struct {
 // period.
 func Find(r Runner, start *Border, o Options) (*Orbit, error) {
 	s := &search{Options: o, r: r, at: start, plain: ahead, last: math.Inf(1), past: []*Border{start}}
+	if o.Late > wait {
+		return nil, Unrepeated("an event that repeats comes for the first time %d periods of %s after the start; the "+
+			"state before it is followed for at most %d periods: let it begin earlier", o.Late, diag.Number(o.Period),
+			int(wait))
+	}
 	limit := most + o.Late
 	if o.Near {
 		s.plain, s.n, limit = 0, o.Late, atOnce

@@ -37,7 +37,8 @@ func runs(t *testing.T, r *odes.Runner) *odes.Sensitivities {
 }
 
 // TestWarmNetworks moves rate constants and totals of random networks with conserved quantities: warm searches come to
-// the states and derivatives that the runs lead to, with the totals of the new values, and never to negative ones.
+// the states and derivatives that the runs lead to, or to other stable ones, with the totals of the new values, and
+// never to negative ones.
 func TestWarmNetworks(t *testing.T) {
 	draw := rand.New(rand.NewPCG(seeds.Of(t, 16), 2))
 	count, warm, other := *networks, 0, 0
@@ -56,6 +57,7 @@ func TestWarmNetworks(t *testing.T) {
 		opts := odes.Options{Set: set(), Threads: 1}
 		r, own := prepared(t, text, opts), prepared(t, text, opts)
 		r.Warm(true)
+		now := opts.Set
 		for range 5 {
 			to := set()
 			a, errA := r.Sensitivities(t.Context())
@@ -70,15 +72,16 @@ func TestWarmNetworks(t *testing.T) {
 				}
 				differs := false
 				for i, v := range b.Values {
-					differs = differs || !(math.Abs(a.Values[i].Value-v.Value) <= 1e-9*size)
-					if i%2 == 0 && i < 2*n && a.Values[i].Value < 0 || i >= 2*n && differs {
+					off := !(math.Abs(a.Values[i].Value-v.Value) <= 1e-9*size)
+					differs = differs || off
+					if i%2 == 0 && i < 2*n && a.Values[i].Value < 0 || i >= 2*n && off {
 						t.Errorf("network %d: %s = %v, and %v\n%s", k, v.Name, a.Values[i].Value, v.Value, text)
 					}
 				}
 				for i, d := range b.Gradient {
 					differs = differs || !(math.Abs(a.Gradient[i]-d) <= 1e-6*(size+math.Abs(d)))
 				}
-				if differs {
+				if differs && !isOwn(t, text, now, a, n) {
 					other++
 				}
 			}
@@ -88,12 +91,33 @@ func TestWarmNetworks(t *testing.T) {
 			if err := own.Set(to...); err != nil {
 				t.Fatal(err)
 			}
+			now = to
 		}
 	}
 	t.Logf("%d networks, %d warm searches, %d other results", count, warm, other)
 	if warm < 3*count/2 || other > 0 {
 		t.Errorf("of %d networks, %d searches were warm, and %d results were others", count, warm, other)
 	}
+}
+
+// isOwn reports whether the state that a warm search has found is a stable one of the model: a run from there stays. Some networks have two such states.
+func isOwn(t *testing.T, text string, to []odes.Assignment, warm *odes.Sensitivities, n int) bool {
+	for i := range n {
+		name := fmt.Sprintf("initial(S%d)", i)
+		to = slices.DeleteFunc(slices.Clone(to), func(a odes.Assignment) bool { return a.Name == name })
+		to = append(to, odes.Assignment{Name: name, Values: []float64{warm.Values[2*i].Value}})
+	}
+	at, err := prepared(t, text, odes.Options{Set: to, Threads: 1}).Sensitivities(t.Context())
+	if err != nil {
+		return false
+	}
+	for i, v := range at.Values {
+		x := warm.Values[i].Value
+		if !(math.Abs(v.Value-x) <= 1e-6*(1+math.Abs(x))) {
+			return false
+		}
+	}
+	return true
 }
 
 // schloegl is a switch: from x = 0 it goes to the upper state where feed is above 0.648, and from x = 3 to the lower
