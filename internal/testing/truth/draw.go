@@ -87,7 +87,10 @@ func (f *Family) Seconds(c Case) (list []Second) {
 		}
 		far, ok1 := slope(1e-4 * p.scale)
 		near, ok2 := slope(2.5e-5 * p.scale)
-		if !ok1 || !ok2 {
+		// Two may agree by chance where closed forms cancel.
+		again, ok3 := slope(3e-5 * p.scale)
+		once, ok4 := slope(3.6e-5 * p.scale)
+		if !ok1 || !ok2 || !ok3 || !ok4 {
 			continue
 		}
 		for i, n := range c.Numbers {
@@ -97,7 +100,8 @@ func (f *Family) Seconds(c Case) (list []Second) {
 			}
 			s := Second{Of: n.Of, Wrt: [2]param{p, c.params[at]}, Truth: near[i] + (near[i]-far[i])/15}
 			unit := p.scale * n.Scale
-			if !(math.Abs(near[i]-far[i])*unit <= 1e-4*(math.Abs(s.Truth)*unit+1e-3*n.Size*n.Scale)) {
+			spread := max(near[i], far[i], again[i], once[i]) - min(near[i], far[i], again[i], once[i])
+			if !(spread*unit <= 1e-4*(math.Abs(s.Truth)*unit+1e-3*n.Size*n.Scale)) {
 				continue
 			}
 			most[n.Of] = max(most[n.Of], math.Abs(s.Truth)*unit, 1e-2*n.Size*n.Scale)
