@@ -194,8 +194,8 @@ func (s *meetings) atLimits(at *past) {
 	}
 }
 
-// standing notes the conditions, kinks among them, that stand at their thresholds where the run begins and leave them:
-// moved a little, the run begins on the other side. What rests there is for the System to find, but for unknowns, whose
+// standing notes the conditions, kinks among them, that stand at their thresholds where the run begins, but for rounding,
+// and leave them: moved a little, the run begins on the other side. What rests there is for the System to find, but for unknowns, whose
 // rates are not known. What is read there at a time of its own moves as rates are behind it.
 func (s *meetings) standing() {
 	if _, ok := s.sys.(solvers.Separator); !ok || !(s.span > 0) {
@@ -204,7 +204,8 @@ func (s *meetings) standing() {
 	f, eps, start := s.trial.K[:s.size.N+s.size.Q], float64(0x1p-20*s.span), s.startOf() // K is not in use yet
 	s.sys.Eval(s.t, s.y, f)
 	s.guardsAlong(s.t, eps, f, s.y, s.rhoP, s.truthP)
-	at, since, some := &past{t: s.t, y: s.y, d: s.d, m: s.m}, s.t-start.at+s.eventTol(s.t, 0), false
+	at, some := &past{t: s.t, y: s.y, d: s.d, m: s.m}, false
+	since := s.t - start.at + max(s.eventTol(s.t, 0), float64(closeBy*s.span))
 	for i := range s.guards {
 		g, rate := &s.guards[i], math.Abs(s.rhoP[i]-s.rho[i])/eps
 		a := s.ofGuard(i)
