@@ -51,6 +51,12 @@ type byDelay struct {
 	late  []int     // the states that are read
 }
 
+// extremes are the shortest delay that stays, infinite where all move, which one it is, and the longest.
+type extremes struct {
+	shortest, longest float64
+	ofShortest        int
+}
+
 // gap is where the record is not smooth: pieces on both sides of it are not read as one.
 type gap struct {
 	t     float64
@@ -87,6 +93,7 @@ type Record struct {
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   stops
 	tau     []float64 // the delays of the run, NaN for those that move
+	extremes
 	walks
 	jacobian *jacobian
 }
@@ -159,6 +166,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 2)
 	r.walks.opens()
+	r.extremes = extremes{shortest: math.Inf(1)}
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
 			continue
@@ -173,6 +181,10 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 				what += "; a delay that vanishes is not part of the language yet: write the present value in its place"
 			}
 			return &Error{T: t, Lag: r.lagOf(i), Message: what}
+		}
+		r.longest = max(r.longest, r.tau[i])
+		if r.tau[i] < r.shortest {
+			r.shortest, r.ofShortest = r.tau[i], i
 		}
 	}
 	r.followAs(t, 0, func(i int) int {
@@ -256,18 +268,6 @@ func (r *Record) next(t float64) float64 {
 		r.ends.close(len(r.steps) - 1)
 		r.followAs(s.t, s.order, func(int) int { return s.truly })
 	}
-}
-
-// longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
-// these.
-func (r *Record) longest() (least float64, delay int) {
-	least = math.Inf(1)
-	for i, tau := range r.tau {
-		if tau < least {
-			least, delay = tau, i
-		}
-	}
-	return least, delay
 }
 
 // made keeps a step.

@@ -131,7 +131,7 @@ func (x *Worker) Over(t, t1 float64) {
 
 // Next implements solvers.Lagged.
 func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error) {
-	longest, i := x.rec.longest()
+	longest, i := x.rec.shortest, x.rec.ofShortest // no step reads what it makes
 	what := ""
 	switch {
 	case fixed > longest:
