@@ -19,6 +19,7 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 )
 
 // read is a lag with the places of what it is made of, in elements.
@@ -78,6 +79,7 @@ type Record struct {
 	byDelay
 	delays []source // in the order of the first reads
 	begins []bool   // of delays: all that they read begins at the start, with a past before it
+	met    []bool   // of delays: a condition of the model meets the time at which it leaves the start
 	moving int      // elements of delays that move
 	spans  []*model.Lag
 
@@ -98,8 +100,8 @@ type Record struct {
 	jacobian *jacobian
 }
 
-// NewRecord returns a record for runs of m; nil where m reads no past.
-func NewRecord(m *model.Model) *Record {
+// NewRecord returns a record for runs of m, which watch guards; nil where m reads no past.
+func NewRecord(m *model.Model, guards []tapec.Guard) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
@@ -147,6 +149,8 @@ func NewRecord(m *model.Model) *Record {
 		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
 			return i >= c.first && i < c.first+c.n && !c.past
 		}))
+		delay := r.lagOf(i).Delay
+		r.met = append(r.met, slices.ContainsFunc(guards, func(g tapec.Guard) bool { return g.Past == delay }))
 	}
 	return r
 }
@@ -188,7 +192,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 		}
 	}
 	r.followAs(t, 0, func(i int) int {
-		if r.guarded(i, 0) {
+		if r.guarded(i) {
 			return 0
 		}
 		return 1

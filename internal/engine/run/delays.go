@@ -75,7 +75,7 @@ func along(w whole, m solvers.Method) solvers.Method {
 // leave a delay out is let through.
 func chooseForDelays(r *Run, l *diag.List) {
 	m := r.model.Checked
-	if r.reading.past = lag.NewRecord(m); r.reading.past == nil {
+	if r.reading.past = lag.NewRecord(m, r.model.System.Compiled.GuardList); r.reading.past == nil {
 		return
 	}
 	at := m.Lags[0].Span
@@ -358,7 +358,7 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fol
 		}
 		if m.Kind != solvers.MarkStart && !m.Caused { // what a jump makes true comes with that
 			root := m.Guard >= 0
-			past := root && r.model.System.Compiled.GuardList[m.Guard].Past
+			past := root && r.model.System.Compiled.GuardList[m.Guard].Past != nil
 			times = append(times, lag.Moment{T: m.T, Root: root, Past: past})
 		}
 	}
