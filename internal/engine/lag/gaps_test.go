@@ -93,3 +93,25 @@ objective sum = sum_at([1], delay(z, tau + s*t))
 		}
 	}
 }
+
+// TestEarlyJump: a jump soon after the start comes back at a time that rounds by more than the time of the jump does.
+// The derivative has its term all the same.
+func TestEarlyJump(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param tau = 0.3788, T = %v, j = -0.24
+state x = 0.5
+x' = -0.5*x
+event kick at T { x += j }
+objective area = integral(delay(x, tau))
+`
+	const tau, j = 0.3788, -0.24
+	for _, at := range []float64{1e-12, 3e-9, 2e-7, 1.3e-5, 0.0006, 0.00065, 0.0007, 0.002} {
+		for _, mode := range []string{"adjoint", "tangent"} {
+			s := modeltest.Run(t, fmt.Sprintf(text, at), "solver.rtol", "1e-10", "sens.mode", mode, "sens.wrt", "[T]")
+			if got, want := s.Gradient[0], -j*math.Exp(-0.5*(1-tau-at)); !(math.Abs(got-want) <= 1e-8) {
+				t.Errorf("jump at %v, %s: derivative %.12g, want %.12g", at, mode, got, want)
+			}
+		}
+	}
+}

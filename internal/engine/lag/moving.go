@@ -87,7 +87,7 @@ func (x *Worker) taus(t float64, y []float64) {
 	}
 	for i, from := range r.delays {
 		if from.moves {
-			x.reg[i] = r.region(t-x.tau[i], true)
+			x.reg[i] = r.region(t, x.tau[i], true)
 		}
 	}
 	x.known = x.known || x.within

@@ -377,23 +377,26 @@ func (r *Record) nothing(from, to int) bool {
 	return true
 }
 
-// behind reports whether a time is behind a gap by more than rounding.
-func (r *Record) behind(gap int, u float64) bool {
-	return gap >= 0 && r.gaps[gap].t < u-float64(1e-13*(math.Abs(u)+math.Abs(r.start)))
+// behind reports whether what is read at t after a delay tau is behind a gap by more than the rounding of t - tau.
+func (r *Record) behind(gap int, t, tau float64) bool {
+	return gap >= 0 && r.gaps[gap].t < t-tau-float64(1e-13*(math.Abs(t)+tau+math.Abs(r.start)))
 }
 
-// region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
-// gap, later decides.
-func (r *Record) region(u float64, later bool) int {
-	if n := len(r.gaps) - 1; r.behind(n, u) {
+// region returns the number of the part of the record between two gaps in which is what is read at t after a delay tau,
+// -1 before the start. At a gap, later decides.
+func (r *Record) region(t, tau float64, later bool) int {
+	if n := len(r.gaps) - 1; r.behind(n, t, tau) {
 		return n
 	}
+	u := t - tau
+	// It may be much smaller than both, and is as exact as they are.
+	tol := near(max(math.Abs(t), t-r.start), max(math.Abs(u), tau))
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
 	// Gaps before i are earlier than u, but for rounding.
-	if i < len(r.gaps) && later && r.gaps[i].t <= u+near(u, u-r.start) {
+	if i < len(r.gaps) && later && r.gaps[i].t <= u+tol {
 		i++
 	}
-	if i > 0 && !later && r.gaps[i-1].t >= u-near(u, u-r.start) {
+	if i > 0 && !later && r.gaps[i-1].t >= u-tol {
 		i--
 	}
 	return i - 1

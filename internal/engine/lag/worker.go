@@ -284,11 +284,11 @@ func regionOf(x *Worker, i int) int {
 		return x.reg[i]
 	}
 	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
-	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid-tau) { // as a rule
+	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid, tau) { // as a rule
 		return last
 	}
 	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
-		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
+		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid, tau, later)}
 	}
 	return p.region
 }
