@@ -60,8 +60,8 @@ func TestGapsComeBack(t *testing.T) {
 	}
 }
 
-// TestReadByObjectivesAlone: a delay that moves reads one state with a past and one without. What is read with a past is
-// no part of the rates, so no condition of the model meets the time at which the delay leaves the start. A step ends
+// TestReadByObjectivesAlone: a delay that moves reads one state with a past and one without. What is read with a past
+// is no part of the rates, so no condition of the model meets the time at which the delay leaves the start. A step ends
 // there all the same, since the other state has a kink: an integral of that would be wrong.
 func TestReadByObjectivesAlone(t *testing.T) {
 	const text = `

@@ -19,7 +19,6 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tapec"
 )
 
 // read is a lag with the places of what it is made of, in elements.
@@ -50,6 +49,7 @@ type byDelay struct {
 	takes [][]taken // of each delay
 	ones  []*taken  // likewise, of those that read one number of a state; nil for others
 	late  []int     // the states that are read
+	met   []bool    // of each delay: a condition of the model meets the time at which it leaves the start
 }
 
 // extremes are the shortest delay that stays, infinite where all move, which one it is, and the longest.
@@ -79,7 +79,6 @@ type Record struct {
 	byDelay
 	delays []source // in the order of the first reads
 	begins []bool   // of delays: all that they read begins at the start, with a past before it
-	met    []bool   // of delays: a condition of the model meets the time at which it leaves the start
 	moving int      // elements of delays that move
 	spans  []*model.Lag
 
@@ -100,8 +99,9 @@ type Record struct {
 	jacobian *jacobian
 }
 
-// NewRecord returns a record for runs of m, which watch guards; nil where m reads no past.
-func NewRecord(m *model.Model, guards []tapec.Guard) *Record {
+// NewRecord returns a record for runs of m; nil where m reads no past. Conditions of the model meet the times at which
+// some delays leave the start.
+func NewRecord(m *model.Model, met []*model.Symbol) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
@@ -149,8 +149,7 @@ func NewRecord(m *model.Model, guards []tapec.Guard) *Record {
 		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
 			return i >= c.first && i < c.first+c.n && !c.past
 		}))
-		delay := r.lagOf(i).Delay
-		r.met = append(r.met, slices.ContainsFunc(guards, func(g tapec.Guard) bool { return g.Past == delay }))
+		r.met = append(r.met, slices.Contains(met, r.lagOf(i).Delay))
 	}
 	return r
 }

@@ -1,7 +1,6 @@
 package lag
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/base/simd"
@@ -23,14 +22,11 @@ type asWhole struct {
 	nodes     []float64           // of rows of K, in ascending order, each once
 	node      []int               // that of each row
 	second    int                 // the first node that another row than the first has
-	last      int                 // the node at the end of steps, -1 for none
-	wide      int                 // room for the nodes, in fours from anyone on
-	at        []float64           // the times of nodes in the step; [wide]
 	stretches []stretch           // of nodes
-	steps     []int               // that are read, [delays][wide]
-	thetas    []float64           // and where in them, likewise
-	values    []float64           // of one number, [wide]
-	rates     []float64           // [delays][wide] slopes by time, of delays that read one number
+	steps     []int               // that are read, [delays][nodes]
+	thetas    []float64           // and where in them; this and the next two have room for fours of nodes
+	values    []float64           // [nodes] of one number
+	rates     []float64           // [delays][nodes] slopes by time, of delays that read one number
 	slopes    []float64           // [rows][lags] those of others
 	times     []float64           // cotangents of the times of rows
 	rising    []rising            // of coefficients of curves
@@ -41,11 +37,10 @@ func (w *asWhole) made(s *solvers.Step) bool {
 	return w.some && s.T == w.t && s.T1 == w.t1 && s.Member == w.member && slices.Equal(s.Y1, w.y1)
 }
 
-// stretch are the nodes from first to till, at which a delay reads one step. Of is its curve. Where that is nil, they
-// are one, and what is read there is anything.
+// stretch are the nodes from first to till, at which a delay reads the curve of one step. Where of is nil, they are
+// one, and what is read there is anything.
 type stretch struct {
 	delay, first, till int
-	step               int
 	of                 *kept
 }
 
@@ -66,37 +61,16 @@ func (w *asWhole) order(form *solvers.Arithmetic) {
 	if w.second = 0; w.node[0] == 0 && !slices.Contains(w.node[1:], 0) {
 		w.second = 1
 	}
-	w.last, w.wide = slices.Index(w.nodes, 1), len(w.nodes)+3
-	w.values, w.at = make([]float64, w.wide), make([]float64, w.wide)
+	w.values = make([]float64, len(w.nodes)+3)
 }
 
-// stretch adds one, to be written.
-func (w *asWhole) stretch() *stretch {
-	n := len(w.stretches)
-	if n == cap(w.stretches) {
-		w.stretches = append(w.stretches, stretch{})
-	}
-	w.stretches = w.stretches[:n+1]
-	return &w.stretches[n]
-}
-
-// reach makes w.stretches those that are read at the nodes of a step from the first on.
+// reach makes w.steps and w.thetas those that are read at the nodes of a step from the first on.
 func reach(x *Worker, s *solvers.Step, first int) {
 	r, w := x.rec, &x.asWhole
 	x.taus(s.T, s.Y0)
 	n := len(w.nodes)
-	if room := len(r.delays) * w.wide; len(w.steps) < room {
+	if room := len(r.delays)*n + 3; len(w.steps) < room {
 		w.steps, w.thetas, w.rates = make([]int, room), make([]float64, room), make([]float64, room)
-	}
-	at := w.at[:n]
-	for j, c := range w.nodes[:len(at)] {
-		at[j] = math.FMA(c, s.H, s.T) // see solvers.Step.Node
-	}
-	if w.nodes[0] == 0 {
-		at[0] = s.T
-	}
-	if w.last >= 0 {
-		at[w.last] = s.T1
 	}
 	w.stretches = w.stretches[:0]
 	for i := range r.delays {
@@ -104,9 +78,11 @@ func reach(x *Worker, s *solvers.Step, first int) {
 		if region := regionOf(x, i); region >= 0 {
 			lo, hi = r.bounds(region)
 		}
+		steps, thetas := w.steps[i*n:][:n], w.thetas[i*n:][:n]
 		tau, k := x.tau[i], min(max(x.last[i], lo), hi)
 		for j := first; j < n; {
-			u := at[j] - tau
+			t := s.Node(w.nodes[j])
+			u := t - tau
 			// The step is near that of the last node, as a rule.
 			const few = 4
 			for n := 0; n < few && k >= lo && k < hi && r.steps[k+1].T < u; n++ {
@@ -115,52 +91,36 @@ func reach(x *Worker, s *solvers.Step, first int) {
 			for n := 0; n < few && k > lo && !(r.steps[k].T < u); n++ {
 				k--
 			}
-			g := w.stretch()
-			g.delay, g.first, g.step, g.of = i, j, k, nil
+			from := j
 			if k >= lo {
 				p, end := r.steps[k], r.steps[k].T+float64((1+far)*r.steps[k].H)
 				if k < hi {
 					end = r.steps[k+1].T
 				}
-				if p.curve != nil && p.T < x.from && p.T < u {
-					if !(end < at[n-1]-tau) {
-						j = n
-					}
-					for j < n && !(end < at[j]-tau) {
-						j++
-					}
-					thetas, start, h := w.thetas[i*w.wide+g.first:], p.T, p.H
-					for m, t := range at[g.first:j] {
-						thetas[m] = ((t - tau) - start) / h
+				if start, h := p.T, p.H; p.curve != nil && start < x.from && start < u {
+					for !(end < u) {
+						steps[j], thetas[j] = k, (u-start)/h
+						if j++; j == n {
+							break
+						}
+						u = s.Node(w.nodes[j]) - tau
 					}
 				}
-				if j > g.first {
-					g.of = p
+				if j > from {
+					w.stretches = append(w.stretches, stretch{i, from, j, p})
 				}
 			}
-			if g.of == nil {
-				g.step, w.thetas[i*w.wide+j] = x.locate(i, at[j])
+			if j == from {
+				steps[j], thetas[j] = x.locate(i, t)
 				k = min(max(x.last[i], lo), hi)
 				j++
+				w.stretches = append(w.stretches, stretch{i, from, j, nil})
 			}
-			if g.till = j; g.first == first {
+			if from == first {
 				x.last[i] = max(k, 0)
 			}
 		}
 	}
-}
-
-// meeting makes w.steps those that delay i reads at the nodes.
-func meeting(w *asWhole, i int) []int {
-	steps := w.steps[i*w.wide:][:w.wide]
-	for k := range w.stretches {
-		if g := &w.stretches[k]; g.delay == i {
-			for j := g.first; j < g.till; j++ {
-				steps[j] = g.step
-			}
-		}
-	}
-	return steps
 }
 
 // lagsOf writes what rows of K from the first on read of the past in a step to lags, [rows][lags]. With slopes, w.rates
@@ -175,19 +135,18 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 	for i := range r.takes {
 		if of := r.ones[i]; of != nil {
 			alone(x, i, of, s.Y0, slopes)
-			values, at := w.values, first*r.lags+of.to-x.n
-			for _, j := range w.node[first:] {
-				lags[at] = values[j]
-				at += r.lags
+			to := lags[of.to-x.n:]
+			node, values := w.node, w.values
+			for j := first; j < len(node); j++ {
+				to[j*r.lags] = values[node[j]]
 			}
 			continue
 		}
-		steps, thetas := meeting(w, i), w.thetas[i*w.wide:]
 		for j := first; j < len(w.node); j++ {
-			k := w.node[j]
-			take(x, i, steps[k], thetas[k], s.Y0, lags[j*r.lags:][:r.lags])
-			if slopes && r.curved(steps[k]) {
-				slopesOf(x, i, steps[k], thetas[k], w.slopes[j*r.lags:][:r.lags])
+			k := i*len(w.nodes) + w.node[j]
+			take(x, i, w.steps[k], w.thetas[k], s.Y0, lags[j*r.lags:][:r.lags])
+			if slopes && r.curved(w.steps[k]) {
+				slopesOf(x, i, w.steps[k], w.thetas[k], w.slopes[j*r.lags:][:r.lags])
 			}
 		}
 	}
@@ -196,19 +155,19 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 // alone makes w.values what delay i reads at each node, one number, and with slopes w.rates those by time. The last
 // four nodes of a stretch may reach into the next one, which is read later.
 func alone(x *Worker, i int, of *taken, y []float64, slopes bool) {
-	w, to := &x.asWhole, of.to-x.n
+	w, n, to := &x.asWhole, len(x.asWhole.nodes), of.to-x.n
 	for k := range w.stretches {
 		g := &w.stretches[k]
 		if g.delay != i {
 			continue
 		}
-		at, fours := i*w.wide+g.first, (g.till-g.first+3)&^3
+		at, fours := i*n+g.first, (g.till-g.first+3)&^3
 		values, thetas, rates := w.values[g.first:][:fours], w.thetas[at:][:fours], w.rates[at:][:fours]
 		switch s := g.of; {
 		case s == nil:
-			take(x, i, g.step, thetas[0], y, x.lags)
-			if values[0] = x.lags[to]; slopes && x.rec.curved(g.step) {
-				slopesOf(x, i, g.step, thetas[0], x.lags)
+			take(x, i, w.steps[at], thetas[0], y, x.lags)
+			if values[0] = x.lags[to]; slopes && x.rec.curved(w.steps[at]) {
+				slopesOf(x, i, w.steps[at], thetas[0], x.lags)
 				rates[0] = x.lags[to]
 			}
 		case slopes:
@@ -259,11 +218,6 @@ func (x *Worker) PullSeededStep(
 	}
 	l, n := x.l, x.rec.lags*x.l
 	times := w.times
-	for i, of := range x.rec.ones {
-		if of != nil {
-			meeting(w, i)
-		}
-	}
 	for j := len(w.node) - 1; j >= 0; j-- {
 		bar := bars[j*(n+l):][:n+l]
 		times = append(times[:0], bar[n:]...)
@@ -271,7 +225,7 @@ func (x *Worker) PullSeededStep(
 			if !pulls(x, i, bar) {
 				continue
 			}
-			k := i*w.wide + w.node[j]
+			k := i*len(w.nodes) + w.node[j]
 			slopes := w.slopes[j*x.rec.lags:][:x.rec.lags]
 			if of := x.rec.ones[i]; of != nil {
 				slopes[of.to-x.n] = w.rates[k]
@@ -304,7 +258,7 @@ func gatherRows(x *Worker, bars, t0 []float64) {
 				continue
 			}
 			if g == nil {
-				g = gatheredAt(x, s.step)
+				g = gatheredAt(x, w.steps[node])
 			}
 			theta, move := w.thetas[node], float64(w.rates[node]*bar)
 			parts, moves[j] = append(parts, rising{float64(theta * bar), float64(2*theta) - 1}), move

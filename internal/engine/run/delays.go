@@ -75,7 +75,13 @@ func along(w whole, m solvers.Method) solvers.Method {
 // leave a delay out is let through.
 func chooseForDelays(r *Run, l *diag.List) {
 	m := r.model.Checked
-	if r.reading.past = lag.NewRecord(m, r.model.System.Compiled.GuardList); r.reading.past == nil {
+	var met []*model.Symbol
+	for _, g := range r.model.System.Compiled.GuardList {
+		if g.Past != nil {
+			met = append(met, g.Past)
+		}
+	}
+	if r.reading.past = lag.NewRecord(m, met); r.reading.past == nil {
 		return
 	}
 	at := m.Lags[0].Span
