@@ -75,8 +75,8 @@ v' = later*(1e-12 + y + z)/(1e-12 + delay(y + z, t - v))
 `,
 	},
 	// RADAR5: acute hepatitis B (G. A. Bocharov, A. A. Romanyukha 1994). Viruses V grow by five powers of ten, and then
-	// killer cells E by nine, which ends the infection. The values are those of SciPy's Radau at rtol 1e-10, interval by
-	// interval of 0.2 with Chebyshev series for the past. At 130 it has no digit of V and C.
+	// killer cells E by nine, which ends the infection. The values are those of SciPy's Radau at rtol 1e-10, by
+	// intervals of 0.2 with Chebyshev series for the past. At 130 it has no digit of V and C.
 	{
 		name: "hepatitis at 100", states: []string{"V", "C", "m", "M", "H", "K", "E", "B", "P", "F"},
 		methods: []string{"auto", "radau9"}, by: []string{"a8", "a14", "T1", "T2", "T3"}, slopes: 1e-5,
