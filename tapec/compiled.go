@@ -119,8 +119,9 @@ type Guard struct {
 	Compound bool // of a condition made of several atoms, which have guards or clocks of their own
 	Affine   bool // in time and states, between two events
 	Held     bool // depends on modes only, and so does not move but where these change
-	Past     bool // the mode tells whether what is read of the past is from before the run
 	Span     source.Span
+	// Past is the delay of which the mode tells whether what is read is from before the run; nil for others.
+	Past *model.Symbol
 }
 
 // Clock is an atom that depends on time, params, discretes and modes only: a comparison, a bound of a level or a kink.

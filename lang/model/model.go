@@ -256,8 +256,8 @@ type (
 		// Support says that Cond tells where there is a value at all, as that of a prior is within its bounds. At
 		// their edge there is a derivative, from where they hold, and no other side to differ from.
 		Support bool
-		// Past says that Cond tells whether an earlier time lies before the run.
-		Past bool
+		// Past is the delay of an earlier time of which Cond tells whether that lies before the run; nil for others.
+		Past *Symbol
 	}
 
 	// Stack is an array literal: its elements along a new first axis, all of one shape.

@@ -311,7 +311,7 @@ func aimed(s *Solver, tr *solvers.Step, stop float64) (clipped bool, err error) 
 		return false, err
 	}
 	s.h = min(s.h, longest)
-	before := at < stop-s.eventTol(stop, 0)
+	before := at < stop && at < stop-s.eventTol(stop, 0)
 	if before {
 		stop = at
 	}

@@ -252,7 +252,7 @@ func (m *Maker) read(
 	}
 	t := value.Type()
 	return model.Seal(&model.If{
-		Base: model.NewBase(t, at), Cond: then.before, Then: past, Else: value, Past: true,
+		Base: model.NewBase(t, at), Cond: then.before, Then: past, Else: value, Past: delay,
 	})
 }
 

@@ -121,5 +121,5 @@ func (x *Worker) Ended(i int, tb []float64) { add(tb, x.until[i]) }
 // former begin to be read where a mode changes, and the latter where the record does: what comes with it and moves
 // apart from it sees both at once.
 func (r *Record) mixed(c cause) bool {
-	return c.after < 0 && r.guarded(c.delay, 0) && !r.begins[c.delay]
+	return c.after < 0 && r.guarded(c.delay) && !r.begins[c.delay]
 }

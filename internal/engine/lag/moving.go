@@ -87,7 +87,7 @@ func (x *Worker) taus(t float64, y []float64) {
 	}
 	for i, from := range r.delays {
 		if from.moves {
-			x.reg[i] = r.region(t-x.tau[i], true)
+			x.reg[i] = r.region(t, x.tau[i], true)
 		}
 	}
 	x.known = x.known || x.within
@@ -214,11 +214,11 @@ func edge(x *Worker, i int, s float64) (gap int, by float64) {
 	return -1, 0
 }
 
-// guarded reports whether a condition of the model meets the time at which a delay leaves the start.
-func (r *Record) guarded(i, gap int) bool {
-	if gap > 0 {
-		return false
-	}
+// meets reports whether a condition of the model meets the time at which a delay leaves a gap.
+func (r *Record) meets(i, gap int) bool { return gap == 0 && r.met[i] }
+
+// guarded reports whether a delay reads a state with a past before the start.
+func (r *Record) guarded(i int) bool {
 	for _, c := range r.reads {
 		if i >= c.first && i < c.first+c.n && c.past {
 			return true
@@ -284,7 +284,7 @@ func (x *Worker) Cut(tr *solvers.Step) (h float64, again bool) {
 		for k := 1; k <= samples; k++ {
 			hi := float64(k) / samples
 			gap, by := edge(x, i, read(i, hi))
-			if gap < 0 || by <= tol && k == samples || x.rec.guarded(i, gap) {
+			if gap < 0 || by <= tol && k == samples || x.rec.meets(i, gap) {
 				lo = hi
 				continue
 			}
@@ -379,7 +379,7 @@ func (x *Worker) walked(s *solvers.Step, free bool) (broke bool, err error) {
 		if up := x.reg[i] + 1; gap < 0 && up < len(r.gaps) && s.T1-tau >= r.gaps[up].t-tol {
 			gap = up // rounding has kept it from being met
 		}
-		if gap < 0 || by > 4*tol && !x.rec.guarded(i, gap) {
+		if gap < 0 || by > 4*tol && !x.rec.meets(i, gap) {
 			continue
 		}
 		r.crossed = append(r.crossed, crossed{s.T1, len(r.steps) - 1, gap, i, free})

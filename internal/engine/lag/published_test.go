@@ -3,6 +3,7 @@ package lag_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -73,7 +74,52 @@ u' = late*(x*y + z)/delay(x*y + z, t - u)
 v' = later*(1e-12 + y + z)/(1e-12 + delay(y + z, t - v))
 `,
 	},
+	// RADAR5: acute hepatitis B (G. A. Bocharov, A. A. Romanyukha 1994). Viruses V grow by five powers of ten, and then
+	// killer cells E by nine, which ends the infection. The values are those of SciPy's Radau at rtol 1e-10, by
+	// intervals of 0.2 with Chebyshev series for the past. At 130 it has no digit of V and C.
+	{
+		name: "hepatitis at 100", states: []string{"V", "C", "m", "M", "H", "K", "E", "B", "P", "F"},
+		methods: []string{"auto", "radau9"}, by: []string{"a8", "a14", "T1", "T2", "T3"}, slopes: 1e-5,
+		want: []float64{
+			1.44403475e-11, 8.73967004e-14, 1.8000371e-14, 1.04068654e-16, 1.97074035e-17,
+			1.97066892e-18, 3.06989278e-18, 4.64134844e-18, 1.13069919e-21, 7.59841663e-16,
+		},
+		within: slices.Repeat([]float64{1e-7}, 10),
+		text:   "time t from 0 to 100\n" + hepatitis,
+	},
+	{
+		name: "hepatitis", states: []string{"m", "H", "K", "E", "B", "P", "F"},
+		methods: []string{"radau9"}, by: []string{"T1"},
+		want: []float64{
+			8.39560022e-15, 9.99996681e-19, 1.00002258e-19, 2.80893978e-11,
+			2.24129637e-12, 1.41701022e-17, 5.94452134e-08,
+		},
+		within: slices.Repeat([]float64{1e-6}, 7),
+		text:   "time t from 0 to 130\n" + hepatitis,
+	},
 }
+
+// hepatitis are viruses V, infected cells C and destroyed cells m, macrophages M, helper cells H and K, killer cells E,
+// B cells, plasma cells P and antibodies F.
+const hepatitis = `
+param a1 = 83, a2 = 5, a3 = 6.6e14, a4 = 3e11, a5 = 0.4, a6 = 2.5e7, a7 = 0.5e-12, a8 = 2.3e9, a9 = 0.052, a10 = 0.15
+param a11 = 9.4e9, a12 = 1e-15, a13 = 1.2, a14 = 2.7e16, a16 = 5.3e27, a18 = 1e-18, a19 = 2.7e16
+param a21 = 8e28, a23 = 1e-19, a24 = 5.3e33, a26 = 1.6e14, a27 = 0.4, a28 = 1e-18, a29 = 8e32, a31 = 0.1
+param a32 = 1e-18, a33 = 1.7e30, a35 = 0.4, a36 = 4.3e-22, a37 = 0.85e7, a38 = 8.6e11, a39 = 0.043
+param T1 = 0.6, T2 = 2, T3 = 3
+state V = 2.9e-16, C = 0, m = 0, M = 0, H = a18, K = a23, E = a28, B = a32, P = a36, F = a37*a36/a39
+let xi = 1 - m/a7
+V' = a1*C + a2*a3*C*E - a4*V*F - a5*V - a6*V*(a7 - C - m)
+C' = a8*V*(a7 - C - m) - a3*C*E - a9*C
+m' = a3*C*E + a9*C - a10*m
+M' = a11*a12*V - a13*M
+H' = a14*(2*xi*delay(M*H, T1) - M*H) - a16*M*H*E + (a18 - H)
+K' = a19*(2*xi*delay(M*K, T1) - M*K) - a21*M*K*B + (a23 - K)
+E' = a24*(16*xi*delay(M*H*E, T2) - M*H*E) - a26*C*E + a27*(a28 - E)
+B' = a29*(16*xi*delay(M*K*B, T2) - M*K*B) + a31*(a32 - B)
+P' = 3*a33*xi*delay(M*K*B, T3) + a35*(a36 - P)
+F' = a37*P - a38*F*V - a39*F
+`
 
 // TestPublished compares the ends of published problems with other programs, and derivatives by one method with those
 // by others.

@@ -49,6 +49,13 @@ type byDelay struct {
 	takes [][]taken // of each delay
 	ones  []*taken  // likewise, of those that read one number of a state; nil for others
 	late  []int     // the states that are read
+	met   []bool    // of each delay: a condition of the model meets the time at which it leaves the start
+}
+
+// extremes are the shortest delay that stays, infinite where all move, which one it is, and the longest.
+type extremes struct {
+	shortest, longest float64
+	ofShortest        int
 }
 
 // gap is where the record is not smooth: pieces on both sides of it are not read as one.
@@ -87,12 +94,14 @@ type Record struct {
 	deepest int // order up to which stops are followed: that of steps, or of what is read of them
 	stops   stops
 	tau     []float64 // the delays of the run, NaN for those that move
+	extremes
 	walks
 	jacobian *jacobian
 }
 
-// NewRecord returns a record for runs of m; nil where m reads no past.
-func NewRecord(m *model.Model) *Record {
+// NewRecord returns a record for runs of m; nil where m reads no past. Conditions of the model meet the times at which
+// some delays leave the start.
+func NewRecord(m *model.Model, met []*model.Symbol) *Record {
 	if len(m.Lags) == 0 {
 		return nil
 	}
@@ -140,6 +149,7 @@ func NewRecord(m *model.Model) *Record {
 		r.begins = append(r.begins, !slices.ContainsFunc(r.reads, func(c read) bool {
 			return i >= c.first && i < c.first+c.n && !c.past
 		}))
+		r.met = append(r.met, slices.Contains(met, r.lagOf(i).Delay))
 	}
 	return r
 }
@@ -159,6 +169,7 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 	r.ends.opens()
 	r.deepest = max(info.Order, info.DenseOrder, 2)
 	r.walks.opens()
+	r.extremes = extremes{shortest: math.Inf(1)}
 	for i, from := range r.delays {
 		if r.tau[i] = math.NaN(); from.moves {
 			continue
@@ -174,9 +185,13 @@ func (r *Record) opens(info solvers.Info, q int, t float64, y, d []float64) erro
 			}
 			return &Error{T: t, Lag: r.lagOf(i), Message: what}
 		}
+		r.longest = max(r.longest, r.tau[i])
+		if r.tau[i] < r.shortest {
+			r.shortest, r.ofShortest = r.tau[i], i
+		}
 	}
 	r.followAs(t, 0, func(i int) int {
-		if r.guarded(i, 0) {
+		if r.guarded(i) {
 			return 0
 		}
 		return 1
@@ -256,18 +271,6 @@ func (r *Record) next(t float64) float64 {
 		r.ends.close(len(r.steps) - 1)
 		r.followAs(s.t, s.order, func(int) int { return s.truly })
 	}
-}
-
-// longest returns the length of the longest step that reads nothing of itself by delays that stay, and the shortest of
-// these.
-func (r *Record) longest() (least float64, delay int) {
-	least = math.Inf(1)
-	for i, tau := range r.tau {
-		if tau < least {
-			least, delay = tau, i
-		}
-	}
-	return least, delay
 }
 
 // made keeps a step.
@@ -373,23 +376,26 @@ func (r *Record) nothing(from, to int) bool {
 	return true
 }
 
-// behind reports whether a time is behind a gap by more than rounding.
-func (r *Record) behind(gap int, u float64) bool {
-	return gap >= 0 && r.gaps[gap].t < u-float64(1e-13*(math.Abs(u)+math.Abs(r.start)))
+// behind reports whether what is read at t after a delay tau is behind a gap by more than the rounding of t - tau.
+func (r *Record) behind(gap int, t, tau float64) bool {
+	return gap >= 0 && r.gaps[gap].t < t-tau-float64(1e-13*(math.Abs(t)+tau+math.Abs(r.start)))
 }
 
-// region returns the number of the part of the record between two gaps that a time is in, -1 before the start. At a
-// gap, later decides.
-func (r *Record) region(u float64, later bool) int {
-	if n := len(r.gaps) - 1; r.behind(n, u) {
+// region returns the number of the part of the record between two gaps in which is what is read at t after a delay tau,
+// -1 before the start. At a gap, later decides.
+func (r *Record) region(t, tau float64, later bool) int {
+	if n := len(r.gaps) - 1; r.behind(n, t, tau) {
 		return n
 	}
+	u := t - tau
+	// It may be much smaller than both, and is as exact as they are.
+	tol := near(max(math.Abs(t), t-r.start), max(math.Abs(u), tau))
 	i, _ := slices.BinarySearchFunc(r.gaps, u, func(j gap, u float64) int { return cmp.Compare(j.t, u) })
 	// Gaps before i are earlier than u, but for rounding.
-	if i < len(r.gaps) && later && r.gaps[i].t <= u+near(u, u-r.start) {
+	if i < len(r.gaps) && later && r.gaps[i].t <= u+tol {
 		i++
 	}
-	if i > 0 && !later && r.gaps[i-1].t >= u-near(u, u-r.start) {
+	if i > 0 && !later && r.gaps[i-1].t >= u-tol {
 		i--
 	}
 	return i - 1

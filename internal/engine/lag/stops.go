@@ -54,6 +54,9 @@ func (s stops) first(tau []float64) stop {
 		}
 	}
 	first, longest := stop{t: least, order: math.MaxInt, truly: math.MaxInt}, 0.0
+	if math.IsInf(least, 1) { // as a rule, after a while
+		return first
+	}
 	for i, list := range s {
 		if len(list) == 0 || !(list[0].t <= least+near(least, tau[i])) {
 			continue

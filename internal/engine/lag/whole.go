@@ -97,9 +97,9 @@ func reach(x *Worker, s *solvers.Step, first int) {
 				if k < hi {
 					end = r.steps[k+1].T
 				}
-				if p.curve != nil && p.T < x.from && p.T < u {
+				if start, h := p.T, p.H; p.curve != nil && start < x.from && start < u {
 					for !(end < u) {
-						steps[j], thetas[j] = k, (u-p.T)/p.H
+						steps[j], thetas[j] = k, (u-start)/h
 						if j++; j == n {
 							break
 						}
@@ -136,8 +136,9 @@ func lagsOf(x *Worker, s *solvers.Step, form *solvers.Arithmetic, first int, lag
 		if of := r.ones[i]; of != nil {
 			alone(x, i, of, s.Y0, slopes)
 			to := lags[of.to-x.n:]
-			for j := first; j < len(w.node); j++ {
-				to[j*r.lags] = w.values[w.node[j]]
+			node, values := w.node, w.values
+			for j := first; j < len(node); j++ {
+				to[j*r.lags] = values[node[j]]
 			}
 			continue
 		}

@@ -24,14 +24,10 @@ func (r *Record) Forgetful() bool { return r.window.only }
 // forget forgets what nothing reads from a step at t on, once that is half of what is kept.
 func (r *Record) forget(t float64) {
 	const few = 32
-	if !r.window.only || r.moving > 0 || len(r.steps) < few {
+	if !r.window.only || r.moving > 0 || len(r.steps)%few != 0 || len(r.steps) == 0 { // seldom is often enough
 		return
 	}
-	longest := 0.0
-	for _, tau := range r.tau {
-		longest = max(longest, tau)
-	}
-	t -= longest + float64(1e-9*max(math.Abs(t), longest))
+	t -= r.longest + float64(1e-9*max(math.Abs(t), r.longest))
 	if r.steps[len(r.steps)/2-1].T1 >= t {
 		return
 	}

@@ -131,7 +131,7 @@ func (x *Worker) Over(t, t1 float64) {
 
 // Next implements solvers.Lagged.
 func (x *Worker) Next(t, fixed, least float64) (longest, stop float64, err error) {
-	longest, i := x.rec.longest()
+	longest, i := x.rec.shortest, x.rec.ofShortest // no step reads what it makes
 	what := ""
 	switch {
 	case fixed > longest:
@@ -284,11 +284,11 @@ func regionOf(x *Worker, i int) int {
 		return x.reg[i]
 	}
 	p, tau, later := &x.parts[i], x.tau[i], x.later || x.leapt != nil && x.leapt[i]
-	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid-tau) { // as a rule
+	if last := len(x.rec.gaps) - 1; x.rec.behind(last, x.mid, tau) { // as a rule
 		return last
 	}
 	if p.mid != x.mid || p.tau != tau || p.later != later || p.edits != x.rec.edits {
-		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid-tau, later)}
+		*p = part{x.mid, tau, later, x.rec.edits, x.rec.region(x.mid, tau, later)}
 	}
 	return p.region
 }

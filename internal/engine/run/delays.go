@@ -75,7 +75,13 @@ func along(w whole, m solvers.Method) solvers.Method {
 // leave a delay out is let through.
 func chooseForDelays(r *Run, l *diag.List) {
 	m := r.model.Checked
-	if r.reading.past = lag.NewRecord(m); r.reading.past == nil {
+	var met []*model.Symbol
+	for _, g := range r.model.System.Compiled.GuardList {
+		if g.Past != nil {
+			met = append(met, g.Past)
+		}
+	}
+	if r.reading.past = lag.NewRecord(m, met); r.reading.past == nil {
 		return
 	}
 	at := m.Lags[0].Span
@@ -358,7 +364,7 @@ func foldsOfPast(ctx context.Context, r *Runner, steps int) (list []onesided.Fol
 		}
 		if m.Kind != solvers.MarkStart && !m.Caused { // what a jump makes true comes with that
 			root := m.Guard >= 0
-			past := root && r.model.System.Compiled.GuardList[m.Guard].Past
+			past := root && r.model.System.Compiled.GuardList[m.Guard].Past != nil
 			times = append(times, lag.Moment{T: m.T, Root: root, Past: past})
 		}
 	}
