@@ -11,13 +11,17 @@ import (
 // is known of them; runs with much tighter tolerances tell what is right.
 type natural struct {
 	*rand.Rand
-	text strings.Builder
-	wrt  []string
-	size map[string]float64 // of params that are not 0
+	text        strings.Builder
+	wrt         []string
+	size, value map[string]float64 // of params
+	like        float64            // how large the last one that is zero might be
 }
 
 func newNatural(seed uint64) *natural {
-	return &natural{Rand: rand.New(rand.NewPCG(seed, 91)), size: map[string]float64{}}
+	return &natural{
+		Rand: rand.New(rand.NewPCG(seed, 91)), size: map[string]float64{},
+		value: map[string]float64{},
+	}
 }
 
 // naturals are the kinds of natural models, and what draws one.
@@ -53,8 +57,9 @@ func (d *natural) add(format string, args ...any) { fmt.Fprintf(&d.text, format+
 func (d *natural) param(name string, value float64) {
 	d.add("param %s = %v", name, value)
 	d.wrt = append(d.wrt, name)
-	if value != 0 {
-		d.size[name] = math.Abs(value)
+	d.value[name] = value
+	if d.size[name] = math.Abs(value); value == 0 {
+		d.size[name] = d.like
 	}
 }
 
@@ -278,7 +283,7 @@ func (d *natural) one2(of ...float64) float64 { return of[d.IntN(len(of))] }
 
 // zero returns a value or, often, 0.
 func (d *natural) zero(x float64) float64 {
-	if d.chance(0.5) {
+	if d.like = x; d.chance(0.5) {
 		return 0
 	}
 	return x
