@@ -21,7 +21,7 @@ var (
 // exactly runs a model with tolerances much tighter than its own.
 func exactly(file, text, method string, more ...odes.Setting) (*odes.Sensitivities, error) {
 	return ran(file, text, append([]odes.Setting{
-		{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-12"}, {Key: "sens.trust", Value: "off"},
+		{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-12"}, {Key: "sens.control", Value: "on"}, {Key: "sens.trust", Value: "off"},
 	}, more...)...)
 }
 
