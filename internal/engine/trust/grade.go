@@ -103,9 +103,11 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 		if v.Zero {
 			washed = min(float64(partOfValue*x.Reached), g.Promised)
 		}
-		end := x.end(v)
-		least, row := max(all, washed), x.Row[min(v.Offset, end):end]
-		trusts, errs := x.Trusts[v.Offset:][:len(row)], x.errorsOf(v.Offset, len(row))
+		row, errs := x.by(v)
+		if len(row) == 0 {
+			continue
+		}
+		least, trusts := max(all, washed), x.Trusts[v.Offset:][:len(row)]
 		for k, d := range row {
 			err := 0.0
 			if errs != nil {
@@ -159,9 +161,7 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 // most returns what is certain of the largest relative derivative; of one with an error that loses it, nothing is.
 func (g *Grader) most(x *Numbers) (most float64) {
 	for _, v := range g.Variables {
-		end := x.end(v)
-		row := x.Row[min(v.Offset, end):end]
-		errs := x.errorsOf(v.Offset, len(row))
+		row, errs := x.by(v)
 		for k, d := range row {
 			size := math.Abs(d)
 			if float64(size*v.Size) <= most { // and an error makes it less
@@ -252,12 +252,17 @@ func (x *Numbers) OfOneSide() {
 // end returns where the derivatives by v end.
 func (x *Numbers) end(v Variable) int { return min(v.Offset+v.Count, len(x.Row)) }
 
-// errorsOf returns the errors of n derivatives from one on; nil where there are none.
-func (x *Numbers) errorsOf(from, n int) []float64 {
-	if x.Errors == nil {
-		return nil
+// by returns the derivatives by v, and their errors; nil where there are none.
+func (x *Numbers) by(v Variable) (row, errs []float64) {
+	end := x.end(v)
+	if v.Offset >= end {
+		return nil, nil
 	}
-	return x.Errors[from:][:n]
+	row = x.Row[v.Offset:end]
+	if x.Errors != nil {
+		errs = x.Errors[v.Offset:][:len(row)]
+	}
+	return row, errs
 }
 
 func (x *Numbers) errorOf(k int) float64 {
