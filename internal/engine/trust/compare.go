@@ -40,7 +40,7 @@ func (s *Result) Compare(fine *Result, share float64) error {
 	if s.Held == nil { // a level is so within errors, which the independent run may show to be smaller
 		s.Held = fine.Held
 	}
-	s.Errors = make([]float64, len(s.Gradient))
+	s.Errors = s.spare.newErrors(len(s.Gradient))
 	errs, other := s.Errors[:len(s.Gradient)], fine.Gradient[:len(s.Gradient)]
 	for i, x := range s.Gradient { // as estimate does: these may be millions
 		off := math.Abs(x - other[i])
