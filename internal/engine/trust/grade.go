@@ -90,6 +90,9 @@ type Grader struct {
 
 // Grade fills in the grades of derivatives and returns that of the value.
 func (g *Grader) Grade(x *Numbers) result.Trust {
+	if g.plain(x) {
+		return result.Sound
+	}
 	most := g.most(x)
 	size := math.Abs(x.Value)
 	noise := float64(g.Rounding * max(most, size))
@@ -156,6 +159,27 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 		value = min(g.value(&by, most, noise), result.Loose)
 	}
 	return value
+}
+
+// plain reports whether all numbers of x are sound by their relative errors alone, as most are of which there are
+// millions: then nothing else matters.
+func (g *Grader) plain(x *Numbers) bool {
+	if x.Unlike != nil || !(x.Err <= float64(LooseValue*math.Abs(x.Value)) && math.Abs(x.Value) <= math.MaxFloat64) {
+		return false
+	}
+	for _, v := range g.Variables {
+		row, errs := x.by(v)
+		for k, d := range row {
+			size, err := math.Abs(d), 0.0
+			if errs != nil {
+				err = errs[k]
+			}
+			if !(err <= float64(LooseDerivative*size) && size <= math.MaxFloat64) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // most returns what is certain of the largest relative derivative; of one with an error that loses it, nothing is.
