@@ -193,6 +193,9 @@ func TestNatural(t *testing.T) {
 	}
 }
 
+// noiseOfExact is how far numbers of exact runs may be off.
+const noiseOfExact = 1e-10
+
 // differences are exact runs at params beside those of a model: [columns][-2, -1, 1, 2 steps].
 type differences struct {
 	at    *odes.Sensitivities
@@ -234,13 +237,13 @@ func (x *differences) slopes(k int, of func(s *odes.Sensitivities) float64, floo
 	l, r = (3*y0-4*y[1]+y[0])/(2*h), (-3*y0+4*y[2]-y[3])/(2*h)
 	off := math.Abs((y[1]+y[2])-(y[0]+y[3])/4-1.5*y0) / 2 // a fourth difference
 	curl := math.Abs(y[3]-2*y[2]+y0) + math.Abs(y[0]-2*y[1]+y0)
-	return l, r, off > 0.2*curl+floor*h && off > 1e-6*math.Abs(y0)
+	return l, r, off > 0.2*curl+floor*h && off > 1e-6*math.Abs(y0)+1e-8
 }
 
 // first reports whether value j has a derivative by column k.
 func (x *differences) first(j, k int, floor float64) bool {
 	l, r, leaps := x.slopes(k, func(s *odes.Sensitivities) float64 { return s.Values[j].Value }, floor)
-	return !leaps && math.Abs(l-r) <= max(1e-3*math.Abs(l), floor)
+	return !leaps && math.Abs(l-r) <= max(1e-3*math.Abs(l), floor, noiseOfExact/x.steps[k])
 }
 
 // second returns the second derivative of value j by columns k and l; whether there is one; NaN where differences do
@@ -257,6 +260,7 @@ func (x *differences) second(j, k, l int, floor float64) (y float64, is bool) {
 		most, least = max(most, left, right), min(least, left, right)
 	}
 	y = (most + least) / 2
+	floor = max(floor, noiseOfExact/min(x.steps[k], x.steps[l]))
 	switch off := most - least; {
 	case off > max(0.05*math.Abs(y), 20*floor):
 		return 0, false
