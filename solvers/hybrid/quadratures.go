@@ -14,9 +14,9 @@ import (
 // The sum goes over the accepted steps and the one that is tried. The maximum goes over these and over those steps
 // that were tried and that the states alone would have accepted: where an integrand begins like a power of time, it
 // keeps the tolerance from falling as fast as the error when the step shrinks. So it does where the integrand is zero
-// at all stages but one that Δq does not read: the error takes the place of Δq. The last term is what rounding errors in
-// a vanishing integrand stay below. The largest error counts, and apart from those of the states: a mean with the states
-// would loosen the control of both.
+// at all stages but one that Δq does not read: the error takes the place of Δq. The last term is what rounding errors
+// in a vanishing integrand stay below. The largest error counts, and apart from those of the states: a mean with the
+// states would loosen the control of both.
 type quadratures struct {
 	rel, abs float64
 	count    []int     // those that are judged

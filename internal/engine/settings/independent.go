@@ -29,7 +29,7 @@ const (
 )
 
 // judge is the method of independent runs. Of the methods of high order it has the widest stability interval. Where
-// steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less, and beside one of order 1
+// steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less; beside one of order 1,
 // simplestJudge is.
 const judge, simpleJudge, simplestJudge = "dop853", "rk4", "midpoint"
 

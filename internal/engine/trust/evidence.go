@@ -64,9 +64,9 @@ type spare struct {
 // Spare returns evidence of nothing that has the memory of e.
 func (e *Evidence) Spare() Evidence { return Evidence{spare: e.spare} }
 
-// newErrors returns memory for n errors, which are not cleared.
+// newErrors returns memory for n errors, which are not cleared. It is never nil, which says that errors are not known.
 func (s *spare) newErrors(n int) []float64 {
-	if cap(s.errors) < n {
+	if s.errors == nil || cap(s.errors) < n {
 		s.errors = make([]float64, n)
 	}
 	return s.errors[:n:n]
@@ -74,7 +74,7 @@ func (s *spare) newErrors(n int) []float64 {
 
 // newTrusts returns n grades, all sound.
 func (s *spare) newTrusts(n int) []result.Trust {
-	if cap(s.trusts) < n {
+	if s.trusts == nil || cap(s.trusts) < n {
 		s.trusts = make([]result.Trust, n)
 	} else {
 		clear(s.trusts[:n])

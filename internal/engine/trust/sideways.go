@@ -18,8 +18,8 @@ type Sideways struct {
 	Alone       bool   // only one is
 }
 
-// moves reports whether second derivatives by columns a and b are asked for where runs are: a derivative by some columns
-// is one of what these do where all others stay.
+// moves reports whether runs tell of second derivatives by columns a and b: a derivative by some columns is one of what
+// these do where all others stay.
 func (x *Sideways) moves(a, b int) bool {
 	return x.Moved[a] && x.Moved[b] || x.Alone && (x.Moved[a] || x.Moved[b])
 }

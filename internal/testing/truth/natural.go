@@ -108,8 +108,8 @@ func (d *natural) line() {
 	case 4: // decay and a source in the middle
 		d.param("k", d.log(0.1, 10))
 		d.param("s", d.log(0.1, 10))
-		d.add("state u[n] = [%s for i in 1:n]\nu[i]' = %s - k*u[i] + (if abs(i*h - 0.5) < 0.1 then s else 0) for i in 1:n",
-			first, diffusion)
+		d.add("state u[n] = [%s for i in 1:n]", first)
+		d.add("u[i]' = %s - k*u[i] + (if abs(i*h - 0.5) < 0.1 then s else 0) for i in 1:n", diffusion)
 	case 5: // two species
 		d.param("Dv", d.log(0.003, 0.3))
 		d.param("a", d.between(0.5, 1.5))
@@ -141,7 +141,7 @@ func (d *natural) line() {
 		d.add("objective other = final(mean(v))")
 	}
 	if d.chance(0.5) {
-		d.wrt = append(d.wrt, fmt.Sprintf("initial(u)"))
+		d.wrt = append(d.wrt, "initial(u)")
 	}
 }
 
@@ -167,7 +167,8 @@ func (d *natural) narrow() {
 			passing("x", d.between(0.1, 0.9), 1))
 	case 1: // an oscillator that passes a resonance
 		d.param("om", d.between(2, 12)/end)
-		d.add("state x = 1, v = 0\nx' = om*v\nv' = -om*x\nstate y = 0\ny' = %s", passing("x", d.between(-0.95, 0.95), 1))
+		d.add("state x = 1, v = 0\nx' = om*v\nv' = -om*x\nstate y = 0\ny' = %s",
+			passing("x", d.between(-0.95, 0.95), 1))
 	case 2: // a temperature program and a reaction at some temperature
 		d.param("b", d.between(50, 200)/end)
 		d.add("state x = 300\nx' = b\nstate y = 1\ny' = -y*%s", passing("x", d.between(320, 340), 50))
@@ -352,7 +353,8 @@ func (d *natural) seconds() {
 		d.param("e", d.between(0.5, 0.9))
 		d.param("cd", d.zero(0.05))
 		d.param("v0", d.zero(1))
-		d.add("state x = %v, v = v0\nx' = v\nv' = -g - cd*v*abs(v)\nevent hit when x <= 0 { v = -e*v }", d.between(1, 4))
+		d.add("state x = %v, v = v0\nx' = v\nv' = -g - cd*v*abs(v)", d.between(1, 4))
+		d.add("event hit when x <= 0 { v = -e*v }")
 		d.add("objective height = final(x)\nobjective path = integral(x)")
 	case 6: // a chain of reactions, some of whose rates are 0
 		d.add("time t from 0 to %v", d.log(1, 100))
@@ -375,7 +377,8 @@ func (d *natural) seconds() {
 		d.param("V", d.between(5, 40))
 		d.param("Q", d.zero(2))
 		d.param("V2", d.between(10, 50))
-		d.add("state c = 0, p = 0\nc' = (if mod(t, 8) < dur then R else 0) - CL/V*c - Q/V*c + Q/V2*p\np' = Q/V*c - Q/V2*p")
+		d.add("state c = 0, p = 0\nc' = (if mod(t, 8) < dur then R else 0) - CL/V*c - Q/V*c + Q/V2*p")
+		d.add("p' = Q/V*c - Q/V2*p")
 		d.add("objective late = final(c)\nobjective at_ = sum_at([8, 16], c)")
 		d.add("objective part = integral(c, from = 0, to = %s)", d.one("dur", "8", "8 + dur", "10"))
 	case 8: // counted every so often

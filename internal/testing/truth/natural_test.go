@@ -21,7 +21,10 @@ var (
 // exactly runs a model with tolerances much tighter than its own.
 func exactly(file, text, method string, more ...odes.Setting) (*odes.Sensitivities, error) {
 	return ran(file, text, append([]odes.Setting{
-		{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-12"}, {Key: "sens.control", Value: "on"}, {Key: "sens.trust", Value: "off"},
+		{Key: "solver.method", Value: method},
+		{Key: "solver.rtol", Value: "1e-12"},
+		{Key: "sens.control", Value: "on"},
+		{Key: "sens.trust", Value: "off"},
 	}, more...)...)
 }
 
@@ -72,124 +75,147 @@ func TestNatural(t *testing.T) {
 		if *naturalKind != "" && *naturalKind != kind.name {
 			continue
 		}
-		var values, firsts, seconds judgedNumbers
-		touched, failed, unknown := 0, 0, 0
+		c := naturalCount{kind: kind.name}
 		for i := range uint64(*naturalModels) {
 			d := newNatural(first + i)
 			kind.draw(d)
 			text := d.all()
-			var given []odes.Setting
-			if kind.name == "seconds" {
-				given = append(given, odes.Setting{Key: "sens.order", Value: "2"})
-			}
-			s, err := ran(kind.name+".ode", text, given...)
-			if err != nil {
-				failed++
-				if *report {
-					t.Logf("%s, seed %d: %v\n%s", kind.name, first+i, err, indent(text))
-				}
-				continue
-			}
-			a, errA := exactly(kind.name+".ode", text, "vern9", given...)
-			b, errB := exactly(kind.name+".ode", text, "radau9", given...)
-			if errA != nil || errB != nil {
-				unknown++
-				if *report {
-					t.Logf("%s, seed %d: %v %v\n%s", kind.name, first+i, errA, errB, indent(text))
-				}
-				continue
-			}
-			var told []string
-			tell := func(line string) { told = append(told, line) }
-			before := values.needless + firsts.needless + seconds.needless
-			silent := values.silent + firsts.silent + seconds.silent
-			sizes := make([]float64, s.Columns)
-			names := make([]string, s.Columns)
-			for _, v := range s.Variables {
-				for k := range v.Size() {
-					sizes[v.Offset+k] = 1
-					if x := d.size[v.String()]; x != 0 {
-						sizes[v.Offset+k] = x
-					}
-					names[v.Offset+k] = fmt.Sprintf("%s[%d]", v, k)
-				}
-			}
-			var beside *differences
-			if s.Hessian != nil {
-				if beside = differ(kind.name+".ode", d, text, sizes, a); beside == nil {
-					unknown++
-					continue
-				}
-			}
-			for j, v := range s.Values {
-				want := a.Values[j].Value
-				size := math.Abs(want)
-				for k := range s.Columns {
-					size = max(size, math.Abs(a.Gradient[j*s.Columns+k])*sizes[k])
-				}
-				floor := 1e-7 * size
-				if agree(want, b.Values[j].Value, floor) {
-					values.judge(v.Name, v.Value, v.Error, want, 5e-4, floor, v.Trust != odes.Sound, tell)
-				}
-				for k := range s.Columns {
-					at := j*s.Columns + k
-					floor := 1e-6 * size / sizes[k]
-					if want := a.Gradient[at]; agree(want, b.Gradient[at], floor) {
-						if beside != nil && !beside.first(j, k, floor) {
-							want = math.NaN()
-						}
-						e := 0.0
-						if s.Errors != nil {
-							e = s.Errors[at]
-						}
-						firsts.judge(fmt.Sprintf("d %s/d %s", v.Name, names[k]), s.Gradient[at], e, want, 1e-3, floor,
-							s.Trusts != nil && s.Trusts[at] != odes.Sound, tell)
-					}
-				}
-				if s.Hessian == nil {
-					continue
-				}
-				most := 0.0
-				for k := range s.Columns * s.Columns {
-					x := a.Hessian[j*s.Columns*s.Columns+k]
-					most = max(most, math.Abs(x)*sizes[k/s.Columns]*sizes[k%s.Columns])
-				}
-				for k := range s.Columns * s.Columns {
-					at := j*s.Columns*s.Columns + k
-					floor := 1e-4 * most / (sizes[k/s.Columns] * sizes[k%s.Columns])
-					want, is := beside.second(j, k/s.Columns, k%s.Columns, floor)
-					if !is {
-						want = math.NaN() // no number is right
-					} else if want != want {
-						continue
-					}
-					e, marked := 0.0, s.Hessian[at] != s.Hessian[at]
-					if s.HessianErrors != nil {
-						e = s.HessianErrors[at]
-					}
-					if s.HessianTrusts != nil {
-						marked = marked || s.HessianTrusts[at] != odes.Sound
-					}
-					seconds.judge(fmt.Sprintf("d² %s/d %s d %s", v.Name, names[k/s.Columns], names[k%s.Columns]),
-						s.Hessian[at], e, want, 1e-2, floor, marked, tell)
-				}
-			}
-			if values.needless+firsts.needless+seconds.needless > before {
-				touched++
-			}
-			if values.silent+firsts.silent+seconds.silent > silent {
+			told, silent := c.model(d, text)
+			switch {
+			case silent:
 				t.Errorf("%s, seed %d: %s\n%s", kind.name, first+i, strings.Join(told, "\n"), indent(text))
-			} else if *report && len(told) > 0 {
-				var warnings []string
-				for _, w := range s.Warnings {
-					warnings = append(warnings, w.Message)
-				}
-				t.Logf("%s, seed %d: %s\n%s\n%s", kind.name, first+i, strings.Join(told, "\n"),
-					strings.Join(warnings, "\n"), indent(text))
+			case *report && len(told) > 0:
+				t.Logf("%s, seed %d: %s\n%s", kind.name, first+i, strings.Join(told, "\n"), indent(text))
 			}
 		}
 		t.Logf("%s: %d models, %d failed, %d unknown, %d with needless marks; values %+v, first derivatives %+v, "+
-			"second %+v", kind.name, *naturalModels, failed, unknown, touched, values, firsts, seconds)
+			"second %+v", kind.name, *naturalModels, c.failed, c.unknown, c.touched, c.values, c.firsts, c.seconds)
+	}
+}
+
+// naturalCount is what was found of models of a kind, and what is looked at of one.
+type naturalCount struct {
+	kind                     string
+	failed, unknown, touched int
+	values, firsts, seconds  judgedNumbers
+
+	s, a, b *odes.Sensitivities // as it is, and by two exact runs
+	beside  *differences        // nil for none
+	sizes   []float64           // of columns
+	names   []string
+	told    []string
+}
+
+func (c *naturalCount) tell(line string) { c.told = append(c.told, line) }
+
+func (c *naturalCount) found() (needless, silent int) {
+	return c.values.needless + c.firsts.needless + c.seconds.needless,
+		c.values.silent + c.firsts.silent + c.seconds.silent
+}
+
+// model judges a model. It reports what is to be told of it, and whether a number is wrong without a mark.
+func (c *naturalCount) model(d *natural, text string) (told []string, silent bool) {
+	c.told, c.beside = nil, nil
+	var given []odes.Setting
+	if c.kind == "seconds" {
+		given = append(given, odes.Setting{Key: "sens.order", Value: "2"})
+	}
+	var err error
+	if c.s, err = ran(c.kind+".ode", text, given...); err != nil {
+		c.failed++
+		return []string{err.Error()}, false
+	}
+	if c.a, err = exactly(c.kind+".ode", text, "vern9", given...); err == nil {
+		c.b, err = exactly(c.kind+".ode", text, "radau9", given...)
+	}
+	if err != nil {
+		c.unknown++
+		return []string{err.Error()}, false
+	}
+	c.sizes, c.names = nil, nil
+	for _, v := range c.s.Variables {
+		for k := range v.Size() {
+			size := d.size[v.String()]
+			if size == 0 {
+				size = 1
+			}
+			c.sizes, c.names = append(c.sizes, size), append(c.names, v.Element(k))
+		}
+	}
+	if c.s.Hessian != nil {
+		if c.beside = differ(c.kind+".ode", d, text, c.sizes, c.a); c.beside == nil {
+			c.unknown++
+			return nil, false
+		}
+	}
+	needless, wrong := c.found()
+	for j := range c.s.Values {
+		c.value(j)
+		if c.s.Hessian != nil {
+			c.second(j)
+		}
+	}
+	more, now := c.found()
+	if more > needless {
+		c.touched++
+		for _, w := range c.s.Warnings {
+			c.tell(w.Message)
+		}
+	}
+	return c.told, now > wrong
+}
+
+// value judges value j and its first derivatives.
+func (c *naturalCount) value(j int) {
+	v, want, n := c.s.Values[j], c.a.Values[j].Value, c.s.Columns
+	size := math.Abs(want)
+	for k := range n {
+		size = max(size, math.Abs(c.a.Gradient[j*n+k])*c.sizes[k])
+	}
+	floor := max(1e-7*size, 1e-300)
+	if agree(want, c.b.Values[j].Value, floor) {
+		c.values.judge(v.Name, v.Value, v.Error, want, 5e-4, floor, v.Trust != odes.Sound, c.tell)
+	}
+	for k := range n {
+		at, floor := j*n+k, max(1e-6*size/c.sizes[k], 1e-300)
+		want, e := c.a.Gradient[at], 0.0
+		if !agree(want, c.b.Gradient[at], floor) {
+			continue
+		}
+		if c.beside != nil && !c.beside.first(j, k, floor) {
+			want = math.NaN()
+		}
+		if c.s.Errors != nil {
+			e = c.s.Errors[at]
+		}
+		c.firsts.judge(fmt.Sprintf("d %s/d %s", v.Name, c.names[k]), c.s.Gradient[at], e, want, 1e-3, floor,
+			c.s.Trusts != nil && c.s.Trusts[at] != odes.Sound, c.tell)
+	}
+}
+
+// second judges the second derivatives of value j.
+func (c *naturalCount) second(j int) {
+	n, most := c.s.Columns, 0.0
+	for k, x := range c.a.Hessian[j*n*n : (j+1)*n*n] {
+		most = max(most, math.Abs(x)*c.sizes[k/n]*c.sizes[k%n])
+	}
+	for k := range n * n {
+		at, floor := j*n*n+k, max(1e-4*most/(c.sizes[k/n]*c.sizes[k%n]), 1e-300)
+		want, is := c.beside.second(j, k/n, k%n, floor)
+		if !is {
+			want = math.NaN() // no number is right
+		} else if want != want {
+			continue
+		}
+		e, marked := 0.0, c.s.Hessian[at] != c.s.Hessian[at]
+		if c.s.HessianErrors != nil {
+			e = c.s.HessianErrors[at]
+		}
+		if c.s.HessianTrusts != nil {
+			marked = marked || c.s.HessianTrusts[at] != odes.Sound
+		}
+		c.seconds.judge(fmt.Sprintf("d² %s/d %s d %s", c.s.Values[j].Name, c.names[k/n], c.names[k%n]),
+			c.s.Hessian[at], e, want, 1e-2, floor, marked, c.tell)
 	}
 }
 
