@@ -13,7 +13,8 @@ import (
 //
 // The sum goes over the accepted steps and the one that is tried. The maximum goes over these and over those steps
 // that were tried and that the states alone would have accepted: where an integrand begins like a power of time, it
-// keeps the tolerance from falling as fast as the error when the step shrinks. The last term is what rounding errors
+// keeps the tolerance from falling as fast as the error when the step shrinks. So it does where the integrand is zero
+// at all stages but one that Δq does not read: the error takes the place of Δq. The last term is what rounding errors
 // in a vanishing integrand stay below. The largest error counts, and apart from those of the states: a mean with the
 // states would loosen the control of both.
 type quadratures struct {
@@ -67,7 +68,11 @@ func (c *quadratures) norm(s *solvers.Step, e []float64, span, near float64) flo
 	n, worst := len(s.Y0), 0.0
 	for _, i := range c.count {
 		dq := math.Abs(s.DQ[i])
-		mean, over := dq/math.Abs(s.H), span
+		seen := dq
+		if seen == 0 { // the integrand begins at a stage that only the estimate reads
+			seen = math.Abs(e[n+i])
+		}
+		mean, over := seen/math.Abs(s.H), span
 		if near > 0 && near < span {
 			over = near
 		} else {

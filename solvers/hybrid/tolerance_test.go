@@ -108,6 +108,39 @@ objective H = integral(sin(50*t))
 	}
 }
 
+// TestIntegralsOfWhatArrives integrates the last state of a line at rest, into which something flows at its start. In
+// the first steps the state is zero at all stages, and then at all but the last one, which only estimates of errors
+// read.
+func TestIntegralsOfWhatArrives(t *testing.T) {
+	for _, method := range []string{"dopri5", "tsit5", "bs3"} {
+		for n := 2; n <= 20; n++ {
+			s, err := modeltest.Try(t, fmt.Sprintf(`
+time t from 0 to 2
+param k = 3
+state u[%[1]d] = [0 for i in 1:%[1]d]
+u[i]' = k*((if i == 1 then 1 else u[clamp(i-1, 1, %[1]d)]) - u[i]) for i in 1:%[1]d
+objective J = integral(u[%[1]d])
+`, n), "solver.method", method, "sens.trust", "off")
+			if err != nil {
+				t.Errorf("%s, %d states: %v", method, n, err)
+				continue
+			}
+			// The state is the probability that n events of a Poisson process have come.
+			const kt = 6.0
+			term, want := math.Exp(-kt), 0.0
+			for i := range 200 {
+				if i > n {
+					want += term * float64(i-n) / 3
+				}
+				term *= kt / float64(i+1)
+			}
+			if off := math.Abs(s.Values[0].Value - want); off > 1e-5*want {
+				t.Errorf("%s, %d states: the integral is %g in place of %g", method, n, s.Values[0].Value, want)
+			}
+		}
+	}
+}
+
 // sineOfPower returns the integral of sin(t) t^n from 0 to x: n(n-1) times less of t^(n-2) for two powers less.
 func sineOfPower(x float64, n int) float64 {
 	if n == 0 {

@@ -226,7 +226,17 @@ func (n *neighbours) aslant(ctx context.Context, list []int) error {
 // sideways makes runs whose columns are moved by steps, and by twice as much; nil where one fails.
 func (n *neighbours) sideways(ctx context.Context, steps []float64) (*trust.Sideways, error) {
 	b := n.Runner.beside
-	x := trust.Sideways{Noise: min(max(b.settings.Solver.RTol, leastNoise), mostNoise), Part: n.part}
+	x := trust.Sideways{
+		Noise: min(max(b.settings.Solver.RTol, leastNoise), mostNoise), Part: n.part, Moved: make([]bool, n.columns),
+	}
+	moved := 0
+	for k, by := range steps {
+		if by != 0 {
+			x.Moved[k] = true
+			moved++
+		}
+	}
+	x.Alone = moved == 1
 	for times, to := range []*result.Sensitivities{&x.Near, &x.Far} {
 		back := b.shift(steps, float64(times+1))
 		other, err := b.once(ctx)

@@ -531,7 +531,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	*out = trust.Result{Sensitivities: result.Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
 		Gradient: r.gradient, Settings: r.report(r.lanes), Values: out.Values[:0], Events: out.Events[:0],
-	}}
+	}, Evidence: out.Spare()}
 	out.Finite = true
 	r.addValues(out, want.Stride)
 	r.addEvents(out, want.EventTimes)

@@ -29,8 +29,9 @@ const (
 )
 
 // judge is the method of independent runs. Of the methods of high order it has the widest stability interval. Where
-// steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less.
-const judge, simpleJudge = "dop853", "rk4"
+// steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less; beside one of order 1,
+// simplestJudge is.
+const judge, simpleJudge, simplestJudge = "dop853", "rk4", "midpoint"
 
 // judges names the methods of those runs for which it is not judge. Runs by other implicit methods are compared with
 // one by mainStiff. An explicit judge goes on with otherStiff where it is held short by stability.
@@ -69,7 +70,9 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		other = mainStiff
 	}
 	if m, ok := methods.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
-		other = simpleJudge
+		if other = simpleJudge; m.Order == 1 {
+			other = simplestJudge
+		}
 	}
 	if other == "" {
 		other = judge

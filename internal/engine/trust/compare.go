@@ -40,9 +40,17 @@ func (s *Result) Compare(fine *Result, share float64) error {
 	if s.Held == nil { // a level is so within errors, which the independent run may show to be smaller
 		s.Held = fine.Held
 	}
-	s.Errors = make([]float64, len(s.Gradient))
-	for i, x := range s.Gradient {
-		s.Errors[i] = estimate(x, fine.Gradient[i])
+	s.Errors = s.spare.newErrors(len(s.Gradient))
+	errs, other := s.Errors[:len(s.Gradient)], fine.Gradient[:len(s.Gradient)]
+	for i, x := range s.Gradient { // as estimate does: these may be millions
+		off := math.Abs(x - other[i])
+		if share != 1 {
+			off /= share
+		}
+		if off != off && x == other[i] { // both are infinite
+			off = 0
+		}
+		errs[i] = off + float64(rounding*math.Abs(x))
 	}
 	for i := range s.Values {
 		if x, y := s.Values[i].Value, fine.Values[i].Value; !math.IsNaN(x) || !math.IsNaN(y) {

@@ -46,12 +46,40 @@ type Evidence struct {
 	// Sideways are second derivatives of runs on the sides of variables.
 	Sideways []Sideways
 
+	spare      spare     // memory of the run before
 	decision   *Decision // what Decide was told last
 	by         []float64 // the sizes of columns, where runs on both sides were made,
 	promised   float64   // and the error that tolerances allow of any value
 	parted     []bool    // columns by which Unlike is too much; nil for none
 	aside      []bool    // columns of which runs on both sides tell two derivatives; nil for none
 	timesKnown [][]bool  // [events][columns] whether derivatives of their times are known on both sides; nil for none
+}
+
+// spare is memory of errors and grades of derivatives, which may be millions: each run overwrites those before it.
+type spare struct {
+	errors []float64
+	trusts []result.Trust
+}
+
+// Spare returns evidence of nothing that has the memory of e.
+func (e *Evidence) Spare() Evidence { return Evidence{spare: e.spare} }
+
+// newErrors returns memory for n errors, which are not cleared. It is never nil, which says that errors are not known.
+func (s *spare) newErrors(n int) []float64 {
+	if s.errors == nil || cap(s.errors) < n {
+		s.errors = make([]float64, n)
+	}
+	return s.errors[:n:n]
+}
+
+// newTrusts returns n grades, all sound.
+func (s *spare) newTrusts(n int) []result.Trust {
+	if s.trusts == nil || cap(s.trusts) < n {
+		s.trusts = make([]result.Trust, n)
+	} else {
+		clear(s.trusts[:n])
+	}
+	return s.trusts[:n:n]
 }
 
 // Meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.

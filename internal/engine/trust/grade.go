@@ -90,19 +90,10 @@ type Grader struct {
 
 // Grade fills in the grades of derivatives and returns that of the value.
 func (g *Grader) Grade(x *Numbers) result.Trust {
-	most := 0.0 // what is certain of the largest relative derivative; of one with an error that loses it, nothing is
-	for _, v := range g.Variables {
-		for k, end := v.Offset, x.end(v); k < end; k++ {
-			err := x.errorOf(k)
-			if !x.Held {
-				err /= lostDerivative
-			}
-			sure := math.Abs(x.Row[k]) - err
-			if by := float64(sure * v.Size); by > most && sure <= math.MaxFloat64 {
-				most = by
-			}
-		}
+	if g.plain(x) {
+		return result.Sound
 	}
+	most := g.most(x)
 	size := math.Abs(x.Value)
 	noise := float64(g.Rounding * max(most, size))
 	// What does not matter, of what may be zero and of what is not.
@@ -111,34 +102,44 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 	some := max(noise, float64(PartOfDerivatives*min(most, float64(steep*size))), float64(partOfValue*size))
 	matter, marked, lost := 0, 0, 0
 	for _, v := range g.Variables {
-		for k, end := v.Offset, x.end(v); k < end; k++ {
-			d, err := x.Row[k], x.errorOf(k)
-			washed := 0.0 // out, if the tolerances allow it, too
-			if v.Zero {
-				washed = min(float64(partOfValue*x.Reached), g.Promised)
+		washed := 0.0 // out, if the tolerances allow it, too
+		if v.Zero {
+			washed = min(float64(partOfValue*x.Reached), g.Promised)
+		}
+		row, errs := x.by(v)
+		if len(row) == 0 {
+			continue
+		}
+		least, trusts := max(all, washed), x.Trusts[v.Offset:][:len(row)]
+		for k, d := range row {
+			err := 0.0
+			if errs != nil {
+				err = errs[k]
 			}
-			least, own := max(all, washed), max(zero, washed)
-			if err < float64(0.5*math.Abs(d)) {
-				own = max(some, washed)
+			size := math.Abs(d)
+			sound := err <= float64(LooseDerivative*size) && size <= math.MaxFloat64
+			if sound && x.Unlike == nil && trusts[k] == result.Sound { // the usual case, of what may be millions
+				if float64(size*v.Size) > least {
+					matter++
+				}
+				continue
 			}
-			if !(err <= float64(LooseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
-				x.Trusts[k] = max(x.Trusts[k], g.derivative(d, err, v.Size, most, size, own))
+			if !sound {
+				own := max(zero, washed)
+				if err < float64(0.5*size) {
+					own = max(some, washed)
+				}
+				trusts[k] = max(trusts[k], g.derivative(d, err, v.Size, most, math.Abs(x.Value), own))
 			}
 			if x.Unlike != nil {
-				least := least
-				if x.Unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
-					least = max(noise, float64(partOfValue*size))
-				}
-				if g.derivative(d, x.Unlike[k], v.Size, most, size, least) > result.Sound {
-					x.Trusts[k], x.Parted[k] = max(x.Trusts[k], result.Loose), true
-				}
+				g.beside(x, v, v.Offset+k, err, most, least, max(noise, float64(partOfValue*math.Abs(x.Value))))
 			}
-			if float64(math.Abs(d)*v.Size) > least {
+			if float64(size*v.Size) > least {
 				matter++
-				if x.Trusts[k] > result.Sound {
+				if trusts[k] > result.Sound {
 					marked++
 				}
-				if x.Trusts[k] == result.Lost {
+				if trusts[k] == result.Lost {
 					lost++
 				}
 			}
@@ -158,6 +159,63 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 		value = min(g.value(&by, most, noise), result.Loose)
 	}
 	return value
+}
+
+// plain reports whether all numbers of x are sound by their relative errors alone, as most are of which there are
+// millions: then nothing else matters.
+func (g *Grader) plain(x *Numbers) bool {
+	if x.Unlike != nil || !(x.Err <= float64(LooseValue*math.Abs(x.Value)) && math.Abs(x.Value) <= math.MaxFloat64) {
+		return false
+	}
+	for _, v := range g.Variables {
+		row, errs := x.by(v)
+		for k, d := range row {
+			size, err := math.Abs(d), 0.0
+			if errs != nil {
+				err = errs[k]
+			}
+			if !(err <= float64(LooseDerivative*size) && size <= math.MaxFloat64) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// most returns what is certain of the largest relative derivative; of one with an error that loses it, nothing is.
+func (g *Grader) most(x *Numbers) (most float64) {
+	for _, v := range g.Variables {
+		row, errs := x.by(v)
+		for k, d := range row {
+			size := math.Abs(d)
+			if float64(size*v.Size) <= most { // and an error makes it less
+				continue
+			}
+			err := 0.0
+			if errs != nil {
+				err = errs[k]
+			}
+			if !x.Held {
+				err /= lostDerivative
+			}
+			sure := size - err
+			if by := float64(sure * v.Size); by > most && sure <= math.MaxFloat64 {
+				most = by
+			}
+		}
+	}
+	return most
+}
+
+// beside grades derivative k of x, by v, by how far it is off on the other side. noise is what does not matter whatever
+// other derivatives are.
+func (g *Grader) beside(x *Numbers, v Variable, k int, err, most, least, noise float64) {
+	if x.Unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
+		least = noise
+	}
+	if g.derivative(x.Row[k], x.Unlike[k], v.Size, most, math.Abs(x.Value), least) > result.Sound {
+		x.Trusts[k], x.Parted[k] = max(x.Trusts[k], result.Loose), true
+	}
 }
 
 // value grades the value of x. most is the largest of its derivatives, noise what rounding does.
@@ -217,6 +275,19 @@ func (x *Numbers) OfOneSide() {
 
 // end returns where the derivatives by v end.
 func (x *Numbers) end(v Variable) int { return min(v.Offset+v.Count, len(x.Row)) }
+
+// by returns the derivatives by v, and their errors; nil where there are none.
+func (x *Numbers) by(v Variable) (row, errs []float64) {
+	end := x.end(v)
+	if v.Offset >= end {
+		return nil, nil
+	}
+	row = x.Row[v.Offset:end]
+	if x.Errors != nil {
+		errs = x.Errors[v.Offset:][:len(row)]
+	}
+	return row, errs
+}
 
 func (x *Numbers) errorOf(k int) float64 {
 	if x.Errors == nil {

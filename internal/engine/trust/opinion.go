@@ -98,7 +98,7 @@ func (s *Result) Grade(g *Grader, judged bool) {
 	if !judged && s.allFinite() { // the usual case, without a pass over what may be millions of grades
 		return
 	}
-	s.Trusts = make([]result.Trust, len(s.Gradient))
+	s.Trusts = s.spare.newTrusts(len(s.Gradient))
 	if s.parted = nil; judged && s.Unlike != nil {
 		s.parted = make([]bool, s.Columns)
 	}

@@ -50,7 +50,9 @@ func (s *Result) GradeSecond(
 			for _, t := range s.Sideways {
 				other, near, far := fine.Hessian[at:at+c*c], t.Near.Hessian[at:], t.Far.Hessian[at:]
 				row := t.towards(make([]float64, c*c), other, near, far)
-				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
+				t.returns(row, other, near, far)
+				t.keep(row, other, func(k int) bool { return t.moves(k/c, k%c) })
+				n.Sideways = append(n.Sideways, row)
 			}
 			grade(&n, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
@@ -66,7 +68,9 @@ func (s *Result) GradeSecond(
 			for _, t := range s.Sideways {
 				other, near, far := fine.Products[at:at+c], t.Near.Products[at:], t.Far.Products[at:]
 				row := t.towards(make([]float64, c), other, near, far)
-				n.Sideways = append(n.Sideways, t.returns(row, other, near, far))
+				t.returns(row, other, near, far)
+				t.keep(row, other, func(k int) bool { return s.along(t.Moved) || t.Moved[k] })
+				n.Sideways = append(n.Sideways, row)
 			}
 			grade(&n, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k) && !s.staysMet(i, k)

@@ -14,6 +14,23 @@ import (
 type Sideways struct {
 	Near, Far   result.Sensitivities
 	Noise, Part float64
+	Moved       []bool // by columns
+	Alone       bool   // only one is
+}
+
+// moves reports whether runs tell of second derivatives by columns a and b: a derivative by some columns is one of what
+// these do where all others stay.
+func (x *Sideways) moves(a, b int) bool {
+	return x.Moved[a] && x.Moved[b] || x.Alone && (x.Moved[a] || x.Moved[b])
+}
+
+// keep puts numbers that are not asked for in the place of those of runs beside.
+func (x *Sideways) keep(row, other []float64, asked func(k int) bool) {
+	for k, y := range other {
+		if !asked(k) {
+			row[k] = y
+		}
+	}
 }
 
 // Suspects lists columns by which a derivative may be that of one side, as far as that is not decided: first those

@@ -228,3 +228,56 @@ func TestRandomPeaksInTime(t *testing.T) {
 		}
 	}
 }
+
+// TestPeaksOfQuotients has peaks of time that no part of a rate has by itself: what they are made of stands before and
+// behind a state, in numerators and denominators.
+func TestPeaksOfQuotients(t *testing.T) {
+	for _, c := range []struct {
+		rate string
+		area float64 // of the peak, by q
+	}{
+		{"y*A/cosh(q)^2", 2},
+		{"A/cosh(q)*y/cosh(q)", 2},
+		{"y*A/(1 + exp(-(q)))/(1 + exp(q))", 1},
+		{"A/(1 + exp(-(q)))*y*1/(1 + exp(q))", 1},
+		{"y*A/((1 + exp(-(q)))*(1 + exp(q)))", 1},
+		{"A/((1 + exp(-(q)))*(1 + exp(q)))*y", 1},
+		{"y*exp(q)/(1 + exp(q))^2*A", 1},
+		{"exp(-(q)^2)*y*A", math.Sqrt(math.Pi)},
+		{"y*A/(1 + (q)^2)", math.Pi},
+		{"y*A/exp((q)^2)", math.Sqrt(math.Pi)},
+	} {
+		for _, moving := range []struct {
+			text, q string
+			by      float64
+		}{
+			{"state x = 300\nx' = b\n", "(x - c)/w", 1.79},
+			{"", "(300 + b*t - c)/w", 1.79},
+		} {
+			for _, w := range []float64{0.008, 0.0008} {
+				s, err := modeltest.Try(t, fmt.Sprintf(`
+time t from 0 to 4
+param b = %v, c = 303, w = %v, A = 8
+%sstate y = 1
+y' = -%s
+objective J = final(y)
+sens { wrt = [A] }
+`, moving.by, w, moving.text, strings.ReplaceAll(c.rate, "(q)", "("+moving.q+")")))
+				if err != nil {
+					t.Errorf("%s, %v: %v", c.rate, w, err)
+					continue
+				}
+				area := c.area * w / moving.by
+				if c.area == math.Pi { // it has skirts
+					area = (math.Atan((300+4*moving.by-303)/w) + math.Atan(3/w)) * w / moving.by
+				}
+				want := elem.Exp(-8 * area)
+				off := math.Abs(s.Values[0].Value - want)
+				if off > 1e-3*(1-want)+1e-5 && s.Values[0].Trust == odes.Sound {
+					t.Errorf("%s, %v: %.7g ± %.1g in place of %.7g, %d steps", c.rate, w, s.Values[0].Value,
+						s.Values[0].Error, want, s.Stats.Steps)
+				}
+			}
+		}
+	}
+}
