@@ -225,12 +225,20 @@ func TestStarts(t *testing.T) {
 				set[0].Values = []float64{guess[0] - b*guess[1]}
 				set = append(set, odes.Assignment{Name: "initial(z2)", Values: guess[1:]})
 			}
-			s, err := m.Sensitivities(t.Context(), odes.Options{Set: set, Settings: modeltest.Settings("sens.trust", "off")})
+			s, err := m.Sensitivities(t.Context(), odes.Options{
+				Set: set, Settings: modeltest.Settings("sens.trust", "off"),
+			})
 			switch {
-			case err == nil && !slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == "drift" }):
+			case err == nil && !slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+				return d.Code == "drift"
+			}):
 				right++
+				mixed := 0.0 // rounding of one equation is error of the other
+				for _, x := range want {
+					mixed += float64(1e-10 * math.Abs(x))
+				}
 				for i, x := range want {
-					if got := s.Values[i].Value; !(math.Abs(got-x) <= 1e-6*math.Abs(x)+1e-9*math.Abs(guess[i])) {
+					if got := s.Values[i].Value; !(math.Abs(got-x) <= 1e-6*math.Abs(x)+1e-9*math.Abs(guess[i])+mixed) {
 						t.Errorf("%sguess %v: J%d = %v, want %v", text, guess, i+1, got, want)
 					}
 				}
@@ -243,7 +251,8 @@ func TestStarts(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d right, %d told rightly, %d told needlessly, %d not clear", right, none, told, blurred); right < 5*told {
+	t.Logf("%d right, %d told rightly, %d told needlessly, %d not clear", right, none, told, blurred)
+	if right < 5*told {
 		t.Error("too few guesses are followed")
 	}
 }
