@@ -48,7 +48,7 @@ const (
 
 // consist solves the algebraic equations at the present, after the start or a change of states, discretes or modes. The
 // modes that read unknowns are chosen by the solution; held are those that are to stay. Behind a body the unknowns stay
-// on their branch; at the start, on that of their guesses. The solution is sought from the
+// on their branch, and at the start, on that of their guesses. The solution is sought from the
 // state before, with the modes that are chosen in the end, so that a Reader finds the same.
 func (s *Solver) consist(held []bool, why change) error {
 	a := &s.algebra
