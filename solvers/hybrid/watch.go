@@ -369,8 +369,8 @@ func (s *watcher) rests(i int) error {
 }
 
 // subsides reports whether what is left of the excursions of guard i, between firings that follow each other ever
-// sooner, is less than what rounding makes of the guard. Then rounding decides when it fires next, as where a ball comes
-// to rest on a floor that moves: a body that turns a ball which still rises sends it through the floor.
+// sooner, is less than what rounding makes of the guard. Then rounding decides when it fires next, as where a ball
+// comes to rest on a floor that moves: a body that turns a ball which still rises sends it through the floor.
 func (s *watcher) subsides(i int) bool {
 	const hidden, soon = 4, 0x1p-8 // roundings; part of the first sample's time
 	next := s.historyOf(i).next()

@@ -22,8 +22,8 @@ const (
 	// longest of such steps.
 	passing = 0x1p-2
 	passes  = 0x1p-14
-	// mostParts is how many parts of a line are looked at, of at least leastBox, and mostRegular for how many unknowns A
-	// is shown to be regular there; for more, that it is finite.
+	// mostParts is how many parts of a line are looked at, of at least leastBox, and mostRegular for how many unknowns
+	// A is shown to be regular there; for more, that it is finite.
 	mostParts   = 64
 	leastBox    = 0x1p-8
 	mostRegular = 24
