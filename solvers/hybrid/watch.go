@@ -321,8 +321,12 @@ func (s *watcher) leave() (verdict, error) {
 		if a, at := s.play(i, len(s.List)); !g.Crossing && (a.on || at < len(s.List)) {
 			continue
 		}
-		if s.subsides(i) {
-			return retry, s.rests(i)
+		subsides := s.subsides(i)
+		if subsides {
+			if s.zeno(i) {
+				return retry, s.rests(i)
+			}
+			s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
 		}
 		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
 		if !looked {
@@ -349,15 +353,22 @@ func (s *watcher) leave() (verdict, error) {
 			}
 		}
 		h := s.historyOf(i)
-		kind, _, _ := h.pattern()
-		zeno := kind == solvers.Zeno && s.opts.Fixed == 0 // steps of a given length may pass a bounce
-		if n := min(h.count, len(h.last)); zeno ||
+		if n := min(h.count, len(h.last)); s.zeno(i) ||
 			n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
 			return retry, s.rests(i)
 		}
-		s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+		if !subsides {
+			s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+		}
 	}
 	return quiet, nil
+}
+
+// zeno reports whether guard i fires at times that add up like a geometric series. Steps of a given length may pass a
+// bounce.
+func (s *watcher) zeno(i int) bool {
+	kind, _, _ := s.historyOf(i).pattern()
+	return kind == solvers.Zeno && s.opts.Fixed == 0
 }
 
 // rests makes the error about guard i, which fires without end.
