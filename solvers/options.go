@@ -189,7 +189,7 @@ const (
 	// be off, but not for those of the run, which turn or end there.
 	Skirted
 	// Branch: behind event Name, algebraic unknowns are on another branch of the solutions of their equations than
-	// before: the one that they were on does not lead there.
+	// before: the one that they were on does not lead there. Without a name, the branch of the guesses has no solution.
 	Branch
 )
 

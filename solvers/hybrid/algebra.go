@@ -36,19 +36,37 @@ func (a *algebra) ready(sys solvers.System, z solvers.Size) error {
 // the rest.
 const consistencyRounds = 8
 
+// change is why algebraic equations are solved anew.
+type change uint8
+
+// What changed.
+const (
+	begins change = iota // everything: the unknowns are guesses
+	bodied               // states or discretes, by a body
+	moded                // modes
+)
+
 // consist solves the algebraic equations at the present, after the start or a change of states, discretes or modes. The
 // modes that read unknowns are chosen by the solution; held are those that are to stay. Behind a body the unknowns stay
-// on their branch. The solution is sought from the
+// on their branch, and at the start, on that of their guesses. The solution is sought from the
 // state before, with the modes that are chosen in the end, so that a Reader finds the same.
-func (s *Solver) consist(held []bool, body bool) error {
+func (s *Solver) consist(held []bool, why change) error {
 	a := &s.algebra
 	if a.solves == nil {
 		return nil
 	}
 	copy(a.before, s.y)
+	own := true
 	for round := 0; ; round++ {
 		copy(s.y, a.before)
-		if err := a.solves.Solve(a.field, s.t, s.y); err != nil {
+		solve := a.solves.Solve
+		if why == begins {
+			solve = func(f matrices.JacobianField, t float64, y []float64) (err error) {
+				own, err = a.solves.Begin(f, t, y)
+				return err
+			}
+		}
+		if err := solve(a.field, s.t, s.y); err != nil {
 			var e *matrices.ConsistencyError
 			if errors.As(err, &e) {
 				e.Place, e.After = s.place(nil), s.lastEvent()
@@ -58,14 +76,18 @@ func (s *Solver) consist(held []bool, body bool) error {
 			}
 			return err
 		}
-		if a.side = a.solves.Side(); body {
+		if a.side = a.solves.Side(); why == bodied {
 			keepBranch(s)
 		}
-		if round == consistencyRounds || len(s.m) == 0 {
-			return nil
+		settled := round == consistencyRounds || len(s.m) == 0
+		if !settled {
+			s.sys.Choose(s.clock.now(), s.y, held, s.mp)
+			settled = same(s.m, s.mp)
 		}
-		s.sys.Choose(s.clock.now(), s.y, held, s.mp)
-		if same(s.m, s.mp) {
+		if settled {
+			if !own {
+				s.warn(solvers.Warning{Kind: solvers.Branch, T: s.t, Instant: -1})
+			}
 			return nil
 		}
 		copy(s.m, s.mp)

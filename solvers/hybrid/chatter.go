@@ -108,6 +108,23 @@ func (f *history) accumulates() bool {
 	return most <= float64(alike*least)
 }
 
+// next returns the time after which the next firing is expected where firings follow each other ever sooner; NaN where
+// they do not.
+func (f *history) next() float64 {
+	const few, soon = 3, 0.5 // that many tell, if they come so much sooner each
+	last := f.times()
+	n := len(last)
+	if n < few {
+		return math.NaN()
+	}
+	gap := last[n-1] - last[n-2]
+	shrinks := gap / (last[n-2] - last[n-3])
+	if kind, _, _ := f.pattern(); kind != solvers.Zeno && !(n == few && shrinks < soon) {
+		return math.NaN()
+	}
+	return float64(gap * shrinks)
+}
+
 // regular reports whether the last firings came after equal times, though within the window.
 func (f *history) regular() bool {
 	kind, _, _ := f.pattern()

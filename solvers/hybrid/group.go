@@ -649,7 +649,11 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	}
 	if s.algebra.solves != nil {
 		s.y = s.settleState(s.trial, s.y)
-		if err := s.consist(s.held, m.kind == solvers.MarkFire); err != nil {
+		why := moded
+		if m.kind == solvers.MarkFire {
+			why = bodied
+		}
+		if err := s.consist(s.held, why); err != nil {
 			return false, err
 		}
 	}

@@ -275,7 +275,7 @@ func (s *Solver) begin() error {
 	s.sys.Enter(s.d, s.m)
 	s.sys.Choose(s.t, s.y, nil, s.m)
 	s.sys.Enter(s.d, s.m)
-	if err := s.consist(nil, false); err != nil {
+	if err := s.consist(nil, begins); err != nil {
 		return err
 	}
 	note := func(i int, t float64) {

@@ -417,6 +417,35 @@ solver { method = %s }`, floor, method), "adjoint")
 	}
 }
 
+// TestComingToRestOnMovingFloors is as TestComingToRest where the floor moves. Rounding made the ball bounce while it
+// still rose, which sent it through the floor.
+func TestComingToRestOnMovingFloors(t *testing.T) {
+	for _, floor := range [][3]string{ // height, speed, what they are made of
+		{"0.3*t", "0.3", ""},
+		{"1 - s*t", "-s", "param s = 0.7"},
+		{"2 + 0.1*sin(3*t)", "0.3*cos(3*t)", ""},
+		{"f", "w", "state f = 2, w = 0.5\nf' = w\nw' = -0.3*(f - 2)"},
+		{"1 + 0.3*z", "0.3*u", "state z = 0, u = 1\nz' = u\nu' = -0.1*u"},
+	} {
+		for _, method := range []string{"vern7", "rodas5p"} {
+			_, err := modeltest.Sensitivities(t, fmt.Sprintf(`
+time t from 0 to 6
+param e = 0.6
+state x = 4, v = 0
+%s
+x' = v
+v' = -9.81
+event bounce when x <= %s { v = %s - e*(v - (%[3]s)) }
+objective J = final(x)
+solver { method = %[4]s }`, floor[2], floor[0], floor[1], method), "adjoint")
+			var chatter *solvers.ChatteringError
+			if !errors.As(err, &chatter) {
+				t.Errorf("%s, a floor at %s: error %v, want a ChatteringError", method, floor[0], err)
+			}
+		}
+	}
+}
+
 // TestFailuresNameTheExpression checks that failures name the time, the state and the expression.
 func TestFailuresNameTheExpression(t *testing.T) {
 	for _, c := range []struct {

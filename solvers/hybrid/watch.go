@@ -321,6 +321,13 @@ func (s *watcher) leave() (verdict, error) {
 		if a, at := s.play(i, len(s.List)); !g.Crossing && (a.on || at < len(s.List)) {
 			continue
 		}
+		subsides := s.subsides(i)
+		if subsides {
+			if s.zeno(i) {
+				return retry, s.rests(i)
+			}
+			s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+		}
 		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
 		if !looked {
 			s.sys.GuardValues(s.t+eps, s.near.along(eps, tr.K, tr.Y0), s.mid.Rho, s.mid.Truth)
@@ -346,18 +353,56 @@ func (s *watcher) leave() (verdict, error) {
 			}
 		}
 		h := s.historyOf(i)
-		kind, _, _ := h.pattern()
-		zeno := kind == solvers.Zeno && s.opts.Fixed == 0 // steps of a given length may pass a bounce
-		if n := min(h.count, len(h.last)); zeno ||
+		if n := min(h.count, len(h.last)); s.zeno(i) ||
 			n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
-			return retry, &solvers.ChatteringError{
-				Event: s.guardName(i), Times: h.times(),
-				Reason: "comes to rest: it would fire again after a time too short to represent",
-			}
+			return retry, s.rests(i)
 		}
-		s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+		if !subsides {
+			s.warn(solvers.Warning{Kind: solvers.Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+		}
 	}
 	return quiet, nil
+}
+
+// zeno reports whether guard i fires at times that add up like a geometric series. Steps of a given length may pass a
+// bounce.
+func (s *watcher) zeno(i int) bool {
+	kind, _, _ := s.historyOf(i).pattern()
+	return kind == solvers.Zeno && s.opts.Fixed == 0
+}
+
+// rests makes the error about guard i, which fires without end.
+func (s *watcher) rests(i int) error {
+	return &solvers.ChatteringError{
+		Event: s.guardName(i), Times: s.historyOf(i).times(),
+		Reason: "comes to rest: it would fire again after a time too short to represent",
+	}
+}
+
+// subsides reports whether what is left of the excursions of guard i, between firings that follow each other ever
+// sooner, is less than what rounding makes of the guard. Then rounding decides when it fires next, as where a ball
+// comes to rest on a floor that moves: a body that turns a ball which still rises sends it through the floor.
+func (s *watcher) subsides(i int) bool {
+	const hidden, soon = 4, 0x1p-8 // roundings; part of the first sample's time
+	next := s.historyOf(i).next()
+	first := s.List[0]
+	part := next / first.H
+	if s.opts.Fixed > 0 || !(part < soon) { // steps of a given length may pass a bounce
+		return false
+	}
+	// A parabola through the present and the first sample, which is back at its start after next.
+	depth := float64(math.Abs(first.Rho[i]-s.rho[i])*part*part) / (4 * (1 - part))
+	// What the last digits of states and time make of the guard, each by itself: together they may cancel.
+	off := 0.0
+	copy(s.yi, s.y)
+	for n, y := range s.y {
+		s.yi[n] = math.FMA(0x1p-50, y, y)
+		s.sys.GuardValues(s.t, s.yi, s.mid.Rho, s.mid.Truth)
+		off, s.yi[n] = max(off, math.Abs(s.mid.Rho[i]-s.rho[i])), y
+	}
+	s.sys.GuardValues(math.FMA(0x1p-50, s.t, s.t), s.yi, s.mid.Rho, s.mid.Truth)
+	off = max(off, math.Abs(s.mid.Rho[i]-s.rho[i]))
+	return depth < float64(hidden*off)
 }
 
 // between adds the samples that the samples of the nodes show to be missing.

@@ -2,6 +2,7 @@ package matrices
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/base/linalg"
 )
@@ -44,6 +45,7 @@ const (
 	// 1/4 for the existence of a solution).
 	tameness = 0.125
 	oneRoot  = 1e-6 // by how much two ways to one solution may differ, relative to its size
+	grains   = 64   // or as multiples of how far rounding moves it
 )
 
 // Stay makes y, the solution that Solve finds behind a jump, that of the branch that the state before is on: the one
@@ -64,8 +66,13 @@ func (c *Consistency) Stay(f JacobianField, t float64, y []float64, j Jump) bool
 	if side == 0 {
 		return true
 	}
-	w := &way{c: c, f: f, t: t, side: side, Jump: j, strict: true}
-	end := w.end()
+	const small = oneRoot * 1e-3 // of the value before, where rounding is all that is left of a value
+	w := &way{c: c, f: f, t: t, side: side, enter: j.Enter, grain: make([]float64, len(j.From)), strict: true}
+	for i, v := range j.From {
+		w.grain[i] = float64(small * math.Abs(v))
+	}
+	w.states = func(y []float64, part float64) { Between(y, j.From, j.To, part) }
+	end := w.end(j.From)
 	if end == nil {
 		// Where no step is short enough to be sure, another sign of the determinant says that the branch was lost.
 		j.Enter(1)
@@ -73,7 +80,7 @@ func (c *Consistency) Stay(f JacobianField, t float64, y []float64, j Jump) bool
 			return true
 		}
 		w.strict = false
-		if end = w.end(); end == nil {
+		if end = w.end(j.From); end == nil {
 			return false
 		}
 	}
@@ -83,31 +90,23 @@ func (c *Consistency) Stay(f JacobianField, t float64, y []float64, j Jump) bool
 	return true
 }
 
-// way follows the unknowns of a jump.
+// way follows the unknowns along a line of problems, from part 0 to part 1.
 type way struct {
-	c    *Consistency
-	f    JacobianField
-	t    float64
-	side int // of the branch
-	Jump
-	strict bool // each solution is found by tame steps, and by way of another one as well
+	c      *Consistency
+	f      JacobianField
+	t      float64
+	side   int                             // of the branch
+	enter  func(part float64)              // enters the problem at a part of the way
+	states func(y []float64, part float64) // writes the states that are no unknowns; nil where they stay
+	grain  []float64                       // [n] smaller differences are none
+	strict bool                            // each solution is found by tame steps, and by way of another one as well
 }
 
-// end returns the state to which the way leads; nil for none.
-func (w *way) end() []float64 {
-	at := w.From
+// end returns the state to which the way leads from its start; nil for none.
+func (w *way) end(at []float64) []float64 {
 	for done, part := 0.0, 1.0; done < 1; {
 		to := min(done+part, 1)
-		next := w.solve(at, to)
-		if next != nil && w.strict {
-			half := w.solve(at, done+(to-done)/2)
-			if half != nil {
-				half = w.solve(half, to)
-			}
-			if half == nil || !w.one(half, next) {
-				next = nil
-			}
-		}
+		next := w.next(at, done, to)
 		if next == nil {
 			if part *= 0.5; part < leastPart {
 				return nil
@@ -119,27 +118,44 @@ func (w *way) end() []float64 {
 	return at
 }
 
+// next returns the state at a part of the way, from that at a part before; nil where it is not certain.
+func (w *way) next(at []float64, done, to float64) []float64 {
+	next := w.solve(at, to)
+	if next == nil || !w.strict {
+		return next
+	}
+	half := w.solve(at, done+(to-done)/2)
+	if half != nil {
+		half = w.solve(half, to)
+	}
+	if half == nil || !w.one(half, next) {
+		return nil
+	}
+	return next
+}
+
 // solve returns the state at a part of the way with the unknowns that are found from those of a state before; nil for
 // none on this side.
 func (w *way) solve(from []float64, part float64) []float64 {
-	y := make([]float64, len(from))
-	Between(y, w.From, w.To, part)
-	for _, i := range w.c.Mass.Unknowns {
-		y[i] = from[i]
+	y := slices.Clone(from)
+	if w.states != nil {
+		w.states(y, part)
+		for _, i := range w.c.Mass.Unknowns {
+			y[i] = from[i]
+		}
 	}
-	w.Enter(part)
+	w.enter(part)
 	if w.c.Solve(w.f, w.t, y) != nil || w.c.Side() != w.side || w.strict && !w.c.tame {
 		return nil
 	}
 	return y
 }
 
-// one reports whether two states are one solution.
+// one reports whether two states are one solution, but for the rounding of the last one.
 func (w *way) one(a, b []float64) bool {
-	const small = 1e-3 // of the value before the jump, where rounding is all that is left of a value
 	for _, i := range w.c.Mass.Unknowns {
-		size := max(math.Abs(a[i]), math.Abs(b[i]), small*math.Abs(w.From[i]))
-		if !(math.Abs(a[i]-b[i]) <= oneRoot*size) {
+		size := float64(oneRoot * max(math.Abs(a[i]), math.Abs(b[i])))
+		if !(math.Abs(a[i]-b[i]) <= max(size, w.grain[i], float64(grains*w.c.noise[i]))) {
 			return false
 		}
 	}

@@ -318,6 +318,12 @@ func (x *Explainer) Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnosti
 
 // unknown explains what is wrong with algebraic unknowns.
 func (x *Explainer) unknown(l *diag.List, at source.Span, w *solvers.Warning) {
+	if w.Kind == solvers.Branch && w.Name == "" {
+		l.Warnf(CodeDrift, at, "the guesses of the unknowns (alg) lead to no solution of the algebraic equations "+
+			"at the start, %s: Newton's method found one on another branch; make sure that it is the one that "+
+			"you mean, and give guesses nearer to it", x.When(w.T))
+		return
+	}
 	if w.Kind == solvers.Branch {
 		l.Warnf(CodeDrift, at, "after %s, at %s, the unknowns (alg) do not continue from their values before it: "+
 			"the algebraic equations have several solutions there, and Newton's method chose one; make sure that it "+

@@ -15,6 +15,7 @@ type watching struct {
 	bends       *bends   // nil for none
 	signals     *signals // of the rates; nil for none
 	peakSignals *signals // of the largest values; nil for none
+	jacobian    *boxed   // nil until it is asked for
 	narrow.Watches
 }
 
