@@ -261,6 +261,11 @@ func bounds(e model.Expr) (lo, hi float64) {
 		case tape.Sub:
 			return a - d, b - c
 		case tape.Min, tape.Max:
+			if opposed(e) && e.Fn.Op == tape.Max {
+				return 0, max(b, d)
+			} else if opposed(e) {
+				return min(a, c), 0
+			}
 			return min(a, c), max(b, d)
 		case tape.Mul:
 			if alike(e.Args[0], e.Args[1]) {
@@ -294,6 +299,23 @@ func products(a, b, c, d float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// opposed reports whether e is the maximum or minimum of a real and its negative: its absolute value, or less that.
+func opposed(e *model.Call) bool {
+	if e.Fn.Op != tape.Max && e.Fn.Op != tape.Min || len(e.Args) != 2 {
+		return false
+	}
+	x, ok1 := e.Args[0].(*model.Call)
+	y, ok2 := e.Args[1].(*model.Call)
+	switch {
+	case ok1 && x.Fn.Op == tape.Neg && alike(x.Args[0], e.Args[1]),
+		ok2 && y.Fn.Op == tape.Neg && alike(y.Args[0], e.Args[0]):
+		return true
+	case ok1 && ok2 && x.Fn.Op == tape.Sub && y.Fn.Op == tape.Sub:
+		return alike(x.Args[0], y.Args[1]) && alike(x.Args[1], y.Args[0])
+	}
+	return false
+}
+
 // sided reports whether e is never on the other side of zero: >= 0, or <= 0 for a negative way.
 func sided(e model.Expr, way float64) bool {
 	lo, hi := bounds(e)
@@ -310,6 +332,9 @@ func least(a, b model.Expr) bool {
 // zeros returns where f is zero: a combination of g == 0 with simpler g. The place is that of the comparison at.
 func (c *compiler) zeros(at, f model.Expr) model.Expr {
 	if call, ok := f.(*model.Call); ok {
+		if opposed(call) {
+			return c.zeros(at, call.Args[0])
+		}
 		pair := func(op string) model.Expr {
 			a, b := c.zeros(at, call.Args[0]), c.zeros(at, call.Args[1])
 			return join2(op, at, a, b)
