@@ -1,6 +1,10 @@
 package tape
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/base/elem"
+)
 
 // Along runs e like Run, at inputs whose imaginary parts are a motion. Where ops are at their kinks or jumps, or within
 // near of them as Bends has it, they go to the side to which that leads. So it makes what the tape comes to on that
@@ -67,7 +71,7 @@ func (s *siding) side(in *Instr, step *step[complex128], i int) complex128 {
 	case Abs:
 		return complex(real(y), math.Abs(imag(a)))
 	case Hypot:
-		return complex(real(y), math.Hypot(imag(a), imag(b)))
+		return complex(real(y), elem.Hypot(imag(a), imag(b)))
 	case Min, Max:
 		if (imag(a) > imag(b)) == (in.Op == Max) {
 			return complex(real(y), imag(a))
@@ -91,7 +95,7 @@ func (s *siding) side(in *Instr, step *step[complex128], i int) complex128 {
 		return complex(real(y), s.far.values[step.value][i]/s.part)
 	case Mod:
 		level := math.Floor(past(imag(a)-float64(math.RoundToEven(real(a)/real(b))*imag(b))) / real(b))
-		return a - complex(level, 0)*b
+		return complex(real(a)-float64(level*real(b)), imag(a)-float64(level*imag(b)))
 	case Atan2:
 		return complex(in.Op.Row().Real2(past(imag(a)), real(b)), imag(y))
 	case Less, LessEq:
@@ -135,7 +139,7 @@ func Force(e *Evaluator[float64], values []Value, replace func(n int, out []floa
 	}
 }
 
-// Portion returns the share of the k-th of several derivatives in a mixture: no two shares are in a simple proportion.
+// Portion returns the share of the k-th of several numbers: no two shares are in a simple proportion.
 func Portion(k int) float64 {
 	x := float64(float64(k+1) * math.Phi)
 	return 0.25 + float64(0.5*(x-math.Floor(x)))
