@@ -2,54 +2,128 @@ package tape
 
 import (
 	"math"
-	"slices"
+
+	"odes.dev/odes/internal/base/elem"
 )
 
-// Bent are elements of a value whose op is at its kink there.
-type Bent struct {
-	Value Value
-	Elems []int
-}
-
-// AtKinks appends to to the elements of values, in ascending order, that are at their kinks as the last Run of e left
-// them; near is that of Bends.
-func AtKinks(e *Evaluator[float64], values []Value, near float64, to []Bent) []Bent {
-	var off []float64
-	for _, v := range values {
-		off = Bends(e, v, near, off[:0])
-		if !slices.Contains(off, 0) {
+// Along runs e like Run, at inputs whose imaginary parts are a motion. Where ops are at their kinks or jumps, or within
+// near of them as Bends has it, they go to the side to which that leads. So it makes what the tape comes to on that
+// side, and by the chain rule of directional derivatives how that moves there. It reports whether any op was there.
+// at, if not nil, tells what else an element at its kink moves by.
+func Along(e *Evaluator[complex128], near float64, at func(v Value, i int) float64) (some bool) {
+	s := siding{Evaluator: e, near: near, real: make([][]float64, len(e.values))}
+	for k := range e.steps {
+		step := &e.steps[k]
+		step.run(step.args, step.out)
+		in := e.tape.Instr(step.value)
+		if in.Seamless || !in.Op.HasKink() && !in.Op.HasJump() {
 			continue
 		}
-		b := Bent{Value: v}
-		for i, d := range off {
-			if d == 0 {
-				b.Elems = append(b.Elems, i)
+		for _, v := range append(in.Args[:len(in.Args):len(in.Args)], step.value) {
+			s.real[v] = parts(e.values[v], s.real[v][:0])
+		}
+		s.off = bends(e.tape, s.real, step.value, near, s.off[:0])
+		for i, off := range s.off {
+			if off == 0 {
+				some = true
+				if step.out[i] = s.side(in, step, i); at != nil {
+					step.out[i] += complex(0, at(step.value, i))
+				}
 			}
 		}
-		to = append(to, b)
+	}
+	return some
+}
+
+// parts appends the real parts of numbers.
+func parts(of []complex128, to []float64) []float64 {
+	for _, z := range of {
+		to = append(to, real(z))
 	}
 	return to
 }
 
-// Sides runs e like Run, at inputs whose imaginary parts are a direction. Elements of bent, in ascending order of
-// values, have a derivative on each side of their kinks. They move by a mixture of all of these, so that an imaginary
-// part that is 0 is 0 whichever side is taken. at is called for each of them. It is told how fast the element leaves
-// its kink in this direction, and returns what else it moves by.
-func Sides(e *Evaluator[complex128], bent []Bent, at func(v Value, i int, leaves float64) float64) {
-	for k := range e.steps {
-		s := &e.steps[k]
-		s.run(s.args, s.out)
-		if len(bent) == 0 || bent[0].Value != s.value {
-			continue
-		}
-		in := e.tape.Instr(s.value)
-		for _, i := range bent[0].Elems {
-			by, leaves := mixture(e, in, s, i)
-			by += at(s.value, i, leaves)
-			s.out[i] = complex(real(s.out[i]), by)
-		}
-		bent = bent[1:]
+// siding is an evaluator whose ops go to sides.
+type siding struct {
+	*Evaluator[complex128]
+	near float64
+	real [][]float64 // of values
+	off  []float64
+	far  *Evaluator[float64] // a little way along the motion, which is part of it; nil before it is asked for
+	part float64
+}
+
+// side returns what element i of a step is, which is at its kink or jump.
+func (s *siding) side(in *Instr, step *step[complex128], i int) complex128 {
+	arg := func(k int) complex128 { return step.args[k][broadcastIndex(in.Shape, s.tape.Shape(in.Args[k]), i)] }
+	y, a, b := step.out[i], arg(0), complex128(0)
+	if len(in.Args) > 1 {
+		b = arg(1)
 	}
+	size := max(math.Abs(real(a)), math.Abs(real(b)))
+	past := func(by float64) float64 { // where a comes to that moves by so much
+		if by == 0 {
+			return real(a)
+		}
+		return real(a) + math.Copysign(max(float64(2*s.near*size), float64(4*Rounding*size), 0x1p-1000), by)
+	}
+	switch in.Op {
+	case Abs:
+		return complex(real(y), math.Abs(imag(a)))
+	case Hypot:
+		return complex(real(y), elem.Hypot(imag(a), imag(b)))
+	case Min, Max:
+		if (imag(a) > imag(b)) == (in.Op == Max) {
+			return complex(real(y), imag(a))
+		}
+		return complex(real(y), imag(b))
+	case MinAxes, MaxAxes:
+		for j, x := range step.args[0] {
+			if real(x) == real(y) && without(s.tape.Shape(in.Args[0]), in.Attr.Axes, j) == i &&
+				(imag(x) > imag(y)) == (in.Op == MaxAxes) {
+				y = x
+			}
+		}
+		return y
+	case Sqrt, Pow: // of what is of higher order there, as √(x²)
+		if imag(a) != 0 {
+			return y
+		}
+		if s.far == nil {
+			s.look()
+		}
+		return complex(real(y), s.far.values[step.value][i]/s.part)
+	case Mod:
+		level := math.Floor(past(imag(a)-float64(math.RoundToEven(real(a)/real(b))*imag(b))) / real(b))
+		return complex(real(a)-float64(level*real(b)), imag(a)-float64(level*imag(b)))
+	case Atan2:
+		return complex(in.Op.Row().Real2(past(imag(a)), real(b)), imag(y))
+	case Less, LessEq:
+		return complex(in.Op.Row().Real2(past(imag(a)-imag(b)), real(b)), 0)
+	}
+	return complex(in.Op.Row().Real1(past(imag(a))), 0)
+}
+
+// look runs far, where the inputs have moved by little parts of their sizes.
+func (s *siding) look() {
+	s.far = NewEvaluator[float64](s.tape)
+	fastest := 0.0
+	for v := range s.tape.Inputs {
+		for _, z := range s.values[v] {
+			if size := math.Abs(real(z)); size > 0 {
+				fastest = max(fastest, math.Abs(imag(z))/size)
+			} else {
+				fastest = max(fastest, math.Abs(imag(z)))
+			}
+		}
+	}
+	s.part = 0x1p-20 / fastest
+	for v := range s.tape.Inputs {
+		for i, z := range s.values[v] {
+			s.far.values[v][i] = math.FMA(s.part, imag(z), real(z))
+		}
+	}
+	s.far.Run()
 }
 
 // Force runs e like Run, but has replace change what the operations of some values make, in ascending order.
@@ -65,76 +139,8 @@ func Force(e *Evaluator[float64], values []Value, replace func(n int, out []floa
 	}
 }
 
-// Portion returns the share of the k-th of several derivatives in a mixture: no two shares are in a simple proportion.
+// Portion returns the share of the k-th of several numbers: no two shares are in a simple proportion.
 func Portion(k int) float64 {
 	x := float64(float64(k+1) * math.Phi)
 	return 0.25 + float64(0.5*(x-math.Floor(x)))
-}
-
-// mixture returns how element i of the result of a step, which is at a kink, moves, and how fast it leaves the kink.
-func mixture(e *Evaluator[complex128], in *Instr, s *step[complex128], i int) (by, leaves float64) {
-	shape := e.tape.Shape(in.Args[0])
-	a := s.args[0]
-	switch in.Op {
-	case Abs:
-		x := imag(a[broadcastIndex(in.Shape, shape, i)])
-		return float64(Portion(0) * x), x
-	case Less, LessEq:
-		x := imag(a[broadcastIndex(in.Shape, shape, i)])
-		return 0, x - imag(s.args[1][broadcastIndex(in.Shape, e.tape.Shape(in.Args[1]), i)])
-	case Sign, Floor, Ceil, Round, Trunc:
-		return 0, imag(a[broadcastIndex(in.Shape, shape, i)])
-	case Min, Max, Hypot:
-		x := imag(a[broadcastIndex(in.Shape, shape, i)])
-		z := imag(s.args[1][broadcastIndex(in.Shape, e.tape.Shape(in.Args[1]), i)])
-		if in.Op == Hypot {
-			by = float64(Portion(0)*x) + float64(Portion(1)*z)
-			return by, by
-		}
-		return float64(Portion(0)*x) + float64((1-Portion(0))*z), x - z
-	case MinAxes, MaxAxes:
-		return mixtureOfAxes(a, real(s.out[i]), shape, in.Attr.Axes, i)
-	}
-	// A root of what is of higher order at 0, as √(x²): it moves with all that it is made of.
-	for v, made := range made(e.tape, in) {
-		if made && slices.ContainsFunc(e.values[v], func(x complex128) bool { return imag(x) != 0 }) {
-			for _, x := range e.values[v] {
-				by = max(by, float64(Portion(0)*math.Abs(imag(x))))
-			}
-		}
-	}
-	return by, by
-}
-
-// made tells which values an instruction is made of.
-func made(t *Tape, in *Instr) []bool {
-	need := make([]bool, t.Values())
-	for _, a := range in.Args {
-		need[a] = true
-	}
-	for v := t.Values() - 1; v >= len(t.Inputs); v-- {
-		if need[v] {
-			for _, a := range t.Instr(Value(v)).Args {
-				need[a] = true
-			}
-		}
-	}
-	return need
-}
-
-// mixtureOfAxes is mixture for best, the least or greatest of the elements of a over axes that become element of.
-func mixtureOfAxes(a []complex128, best float64, shape Shape, axes []int, of int) (by, leaves float64) {
-	first, n := 0.0, 0
-	for j, x := range a {
-		if real(x) != best || without(shape, axes, j) != of {
-			continue
-		}
-		if n == 0 {
-			first = imag(x)
-		}
-		by += float64(Portion(n) * imag(x))
-		leaves += float64(Portion(n) * (imag(x) - first))
-		n++
-	}
-	return by, leaves
 }

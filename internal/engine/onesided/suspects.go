@@ -209,44 +209,32 @@ func (x *Suspects) ofBody(k *Kink) {
 	}
 }
 
-// load returns an evaluator of t at some values, and what is at its kinks there.
-func (x *Suspects) load(t *tape.Tape, at *vec.Values) (*tape.Evaluator[complex128], []tape.Bent) {
-	k := x.kinks
+// tilt finds what moves if the value of a kink does: nothing has a kink there but in second derivatives, as x·abs(x),
+// if nothing does.
+func (x *Suspects) tilt(k *Kink, at *vec.Values) {
 	var z vec.Of[complex128]
 	for i, v := range at {
 		if v != nil {
 			z[i] = still(v)
 		}
 	}
-	e, all := x.evals.Load(t, &z)
-	if !all {
-		return nil, nil
-	}
-	kt := k.tapes[t]
-	if kt == nil {
-		return e, nil
-	}
-	return e, tape.AtKinks(k.around.Run(t, at), kt.ops, k.near, nil)
-}
-
-// tilt finds what moves if the value of a kink does: nothing has a kink there but in second derivatives, as x·abs(x),
-// if nothing does.
-func (x *Suspects) tilt(k *Kink, at *vec.Values) {
-	e, bent := x.load(k.of, at)
-	if e == nil {
-		return
-	}
-	tape.Sides(e, bent, func(v tape.Value, i int, _ float64) float64 {
-		if v == k.value {
-			return float64(tangentStep * tape.Portion(i))
+	for _, by := range []float64{tangentStep, -tangentStep} {
+		e, all := x.evals.Load(k.of, &z)
+		if !all {
+			return
 		}
-		return 0
-	})
-	for _, out := range k.of.Outputs {
-		for i, z := range e.Value(out.Value) {
-			if imag(z) != 0 && k.counts(x.kinks.model, out, i) {
-				k.Smooth = false
-				k.Into.add(x.kinks.model, tapec.MustName(out.Name), i)
+		tape.Along(e, k.near, func(v tape.Value, i int) float64 {
+			if v == k.value {
+				return float64(by * tape.Portion(i))
+			}
+			return 0
+		})
+		for _, out := range k.of.Outputs {
+			for i, z := range e.Value(out.Value) {
+				if imag(z) != 0 && k.counts(x.kinks.model, out, i) {
+					k.Smooth = false
+					k.Into.add(x.kinks.model, tapec.MustName(out.Name), i)
+				}
 			}
 		}
 	}
