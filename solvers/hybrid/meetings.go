@@ -194,9 +194,10 @@ func (s *meetings) atLimits(at *past) {
 	}
 }
 
-// standing notes the conditions, kinks among them, that stand at their thresholds where the run begins, but for rounding,
-// and leave them: moved a little, the run begins on the other side. What rests there is for the System to find, but for unknowns, whose
-// rates are not known. What is read there at a time of its own moves as rates are behind it.
+// standing notes the conditions, kinks among them, that stand at their thresholds where the run begins, but for
+// rounding, and leave them: moved a little, the run begins on the other side. What rests there is for the System to
+// find, but for unknowns, whose rates are not known. What is read there at a time of its own moves as rates are behind
+// it.
 func (s *meetings) standing() {
 	if _, ok := s.sys.(solvers.Separator); !ok || !(s.span > 0) {
 		return

@@ -100,7 +100,8 @@ func TestWarmNetworks(t *testing.T) {
 	}
 }
 
-// isOwn reports whether the state that a warm search has found is a stable one of the model: a run from there stays. Some networks have two such states.
+// isOwn reports whether the state that a warm search has found is a stable one of the model: a run from there stays.
+// Some networks have two such states.
 func isOwn(t *testing.T, text string, to []odes.Assignment, warm *odes.Sensitivities, n int) bool {
 	for i := range n {
 		name := fmt.Sprintf("initial(S%d)", i)
