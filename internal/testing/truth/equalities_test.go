@@ -42,7 +42,7 @@ func equal(r *rand.Rand, a, p, end float64) (when, more string, at []instantOf) 
 		return pick("t == a", "a == t", "abs(t - a) <= 0", "0 >= abs(a - t)", "(t - a)^2 <= 0", "3*(t - a) == 0",
 			"t >= a and t <= a", "not (t != a)", "not (abs(t - a) > 0)", "sqrt((t - a)^2) == 0", "-abs(t - a) >= 0",
 			"t == a and t > 0", "t == a or t < -1", "(t - a)*(t + 1) == 0", "exp(t) - exp(a) == 0",
-			"abs(t - a) + (t - a)^2 <= 0"), "", once(a, "a")
+			"abs(t - a) + (t - a)^2 <= 0", "max(t - a, a - t) <= 0", "min(t - a, a - t) >= 0"), "", once(a, "a")
 	case 2:
 		return pick("t - P*floor(t/P) == 0", "t - P*trunc(t/P) == 0", "mod(t, P) == 0", "abs(mod(t, P)) <= 0",
 				"P*ceil(t/P) - t == 0", "ceil(t/P) == floor(t/P)", "t/P == floor(t/P)", "t/P == round(t/P)",
