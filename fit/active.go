@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"odes.dev/odes/lang/diag"
 )
@@ -21,8 +22,9 @@ type active struct {
 	gradient []float64 // by the coordinates
 }
 
-// activate finds the constraints that are active at the minimum.
-func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum) error {
+// activate finds the constraints that are active at the minimum: of data, those without which the objective could be
+// less by more than least.
+func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum, least float64) error {
 	m.active = nil
 	if len(p.constraints) == 0 {
 		return nil
@@ -53,14 +55,56 @@ func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum) error 
 	gradient := make([]float64, len(m.x))
 	e.gather(s, 0, p.sign(), m.x, gradient)
 	held := multipliers(pick(gradient, m.keep), m.gradients())
-	list := m.active[:0]
+	var list []active
+	var rows [][]float64
 	for i, a := range m.active {
-		if held == nil || a.equality || -a.side*held[i]*extents[i] > p.agree(s.Values[0].Value) {
+		presses := held == nil || a.equality || !p.squares && -a.side*held[i]*extents[i] > p.agree(s.Values[0].Value)
+		if !presses && p.squares {
+			if rows == nil {
+				if rows, _, err = e.information(ctx, m.x, m.keep); err != nil {
+					return err
+				}
+			}
+			gain, err := p.beyond(ctx, m, i, pick(gradient, m.keep), rows, s.Settings.RTol)
+			if err != nil {
+				return err
+			}
+			presses = gain > least
+		}
+		if presses {
 			list = append(list, a)
 		}
 	}
 	m.active = list
 	return nil
+}
+
+// beyond returns how much less the objective could be without constraint i of those that leave no room, given its
+// gradient and the rows of the Fisher information: a step as long as the data ask for tells, whatever the sizes of
+// estimates are. It is none if that step does not lead beyond the constraint.
+func (p *problem) beyond(
+	ctx context.Context, m *minimum, i int, gradient []float64, rows [][]float64, rtol float64,
+) (float64, error) {
+	all, sizes := m.gradients(), pick(p.sizes(m.x), m.keep)
+	k := len(m.keep)
+	// fall returns by how much the objective falls where nothing with these gradients changes, and the step.
+	fall := func(kept [][]float64) (float64, []float64, error) {
+		s, err := decompose(ctx, rows, sizes, kept)
+		if err != nil {
+			return 0, nil, err
+		}
+		inverse, step := s.inverse(p.blind(rtol)), make([]float64, k)
+		for a := range step {
+			step[a] = -dot(inverse[a*k:(a+1)*k], gradient)
+		}
+		return -dot(step, gradient) / 2, step, nil
+	}
+	most, step, err := fall(slices.Delete(slices.Clone(all), i, i+1))
+	if err != nil || !(float64(m.active[i].side*dot(all[i], step)) > 0) {
+		return 0, err
+	}
+	within, _, err := fall(all)
+	return most - within, err
 }
 
 // invertProducts returns the inverse of the matrix of products of rows with one another, [len(rows)·len(rows)]; nil if

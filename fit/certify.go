@@ -636,7 +636,7 @@ func (p judge) locate(
 	for round := 0; ; round++ {
 		m := &minimum{x: slices.Clone(best.x), factor: 1, spent: best.Status == "limit"}
 		p.atBounds(m)
-		if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
+		if err := p.activate(whole, e, m, p.agree(best.Value)); err != nil && ctx.Err() == nil {
 			return nil, nil, err
 		}
 		if ctx.Err() != nil {

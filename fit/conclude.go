@@ -25,6 +25,8 @@ type minimum struct {
 	fisher   spectrum  // of the coordinates that are free, by their numbers in keep
 	keep     []int
 	cov      []float64 // [n][n], of the coordinates: Inf on the diagonal of those that are not told, NaN beside it
+	narrow   []int     // coordinates whose bounds are nearer to each other than their standard errors are long
+	alone    []float64 // their variances, as if they alone had no bounds
 	active   []active  // constraints
 	factor   float64   // of standard deviations
 	fitted   int       // how many estimates fit data: those that are free, and not of the noise alone

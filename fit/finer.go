@@ -125,7 +125,7 @@ func (p judge) refined(
 			next.x[i] = max(from.problem.Lo[i], min(next.x[i]+d, from.problem.Hi[i]))
 		}
 		p.atBounds(next)
-		if err := p.activate(ctx, e, next); err != nil {
+		if err := p.activate(ctx, e, next, p.agree(best.Value)); err != nil {
 			break
 		}
 		its, err := p.certify(ctx, e, next)

@@ -210,8 +210,9 @@ func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, c *cert
 			list = append(list, i)
 		}
 	}
+	least := max(mostGain, c.Noise)
 	if len(list) == 0 {
-		return nil
+		return p.activate(ctx, e, m, least)
 	}
 	rows, _, err := e.information(ctx, m.x, list)
 	if err != nil {
@@ -221,7 +222,7 @@ func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, c *cert
 	for a, c := range columns(rows, len(list)) {
 		m.idle[list[a]] = float64(norm(c)*sizes[list[a]]) > nothing
 	}
-	return p.activate(ctx, e, m) // what these bounds do not hold, constraints may
+	return p.activate(ctx, e, m, least) // what these bounds do not hold, constraints may
 }
 
 // inform finds the covariance of the estimates, and what the data do not tell.
@@ -262,23 +263,9 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		return nil // there are no standard errors
 	}
 
-	// The observed information where it can be inverted, the expected one otherwise. Of a common factor of standard
-	// deviations only the latter is known.
-	var inverse []float64
-	weight, uniform := p.weight(e)
-	if m.hessian != nil && p.settings.Scatter == "known" && uniform &&
-		len(out.Unidentified) == 0 {
-		inverse = invert(sub(m.hessian, n, m.keep), k)
-	}
-	if inverse == nil {
-		inverse = m.fisher.inverse(p.blind(e.comparison.RTol))
-	}
-	by := float64(out.Factor * out.Factor) // NaN: there are no errors
-	if p.settings.Scatter == "known" && uniform {
-		by = weight
-	}
-	for i := range inverse {
-		inverse[i] *= by
+	inverse, err := p.inverse(ctx, e, m, out, rows)
+	if err != nil {
+		return err
 	}
 	for a, i := range m.keep {
 		for b, j := range m.keep {
@@ -295,6 +282,75 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		}
 	}
 	return nil
+}
+
+// inverse returns the covariance of the coordinates of keep: the inverse of the observed information where there is
+// one, and of the expected one otherwise. Of a common factor of standard deviations only the latter is known.
+//
+// Estimates trade with one that the data hardly tell, but no farther than its bounds let it move. What has bounds that
+// are nearer to each other than its standard error is long is as if it were spread evenly between them.
+func (p *problem) inverse(
+	ctx context.Context, e *evaluator, m *minimum, out *Result, rows [][]float64,
+) (inverse []float64, err error) {
+	k := len(m.keep)
+	weight, uniform := p.weight(e)
+	by := float64(out.Factor * out.Factor) // NaN: there are no errors
+	if p.settings.Scatter == "known" && uniform {
+		by = weight
+	}
+	var observed []float64
+	if m.hessian != nil && p.settings.Scatter == "known" && uniform && len(out.Unidentified) == 0 &&
+		len(m.active) == 0 {
+		observed = sub(m.hessian, len(m.x), m.keep)
+	}
+	invertible := observed != nil
+	solve := func(s *spectrum) []float64 {
+		var c []float64
+		if invertible {
+			c = invert(slices.Clone(observed), k)
+			invertible = c != nil
+		}
+		if c == nil {
+			c = s.inverse(p.blind(e.comparison.RTol))
+		}
+		for i := range c {
+			c[i] *= by
+		}
+		return c
+	}
+	inverse = solve(&m.fisher)
+	b := p.bounds()
+	widths := map[int]float64{} // variances between bounds
+	m.alone = make([]float64, len(m.x))
+	for a, i := range m.keep {
+		m.alone[i] = inverse[a*k+a]
+		if w := b.Hi[i] - b.Lo[i]; w > 0 && w*w < inverse[a*k+a] {
+			widths[a] = float64(w*w) / 12
+			row := make([]float64, k)
+			row[a] = math.Sqrt(by / widths[a])
+			if rows = append(rows, row); invertible {
+				observed[a*k+a] += by / widths[a]
+			}
+			m.narrow = append(m.narrow, i)
+		}
+	}
+	if len(widths) == 0 {
+		return inverse, nil
+	}
+	within, err := decompose(ctx, rows, pick(p.sizes(m.x), m.keep), m.gradients())
+	if err != nil {
+		return nil, err
+	}
+	inverse = solve(&within)
+	for a, i := range m.keep {
+		v := inverse[a*k+a]
+		if w, is := widths[a]; !is {
+			m.alone[i] = v
+		} else if own := v / (1 - v/w); own > 0 && own < 12*w { // by bounds of others it is told better than by its own
+			m.alone[i] = own
+		}
+	}
+	return inverse, nil
 }
 
 // ofNoise counts the estimates that only the noise reads. They fit no data: what a common factor of standard deviations
@@ -454,6 +510,9 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		}
 		if m.cov != nil && slices.Contains(m.keep, i) {
 			se := math.Sqrt(m.cov[i*n+i])
+			if slices.Contains(m.narrow, i) && !math.IsInf(se, 1) {
+				se = math.Sqrt(m.alone[i]) // of the data, whatever its own bounds are
+			}
 			x.StdErr = se * math.Abs(c.slope(values[i]))
 			if c.block != nil {
 				x.StdErr = math.Sqrt(spread[i*n+i])
