@@ -1,7 +1,9 @@
 package fit_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -133,4 +135,175 @@ fit { scatter = estimated  intervals = `+intervals+` }
 			}
 		}
 	}
+}
+
+// TestActiveOfAnySize: what presses on a constraint is told, and standard errors are those along it, however small a
+// number is that it holds beside how far the data would move it, and in whatever unit. The minima of such quadratic
+// programs are known: all sets of constraints are tried.
+func TestActiveOfAnySize(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 9))
+	for trial := range 24 {
+		unit := math.Pow(10, float64(3*(trial%5)-6)) // of e
+		size := math.Pow(10, float64(r.IntN(7)-3))   // of its limit, in standard errors
+		times, H, g := "", make([]float64, 9), make([]float64, 3)
+		values := ""
+		for range 9 {
+			at, v := math.Round(1000*r.Float64()*3)/1000, math.Round(1000*r.NormFloat64())/1000
+			by := []float64{1, at, at * at}
+			for i := range by {
+				g[i] += by[i] * v / 0.25
+				for j := range by {
+					H[i*3+j] += by[i] * by[j] / 0.25
+				}
+			}
+			times, values = times+fmt.Sprintf(", %v", at), values+fmt.Sprintf(", %v", v)
+		}
+		C := inverse(H, 3)
+		free := times3(C, g)
+		limits := []float64{ // of e and of a + b
+			math.Copysign(size*math.Sqrt(C[8]), r.NormFloat64()), free[0] + free[1] + r.NormFloat64(),
+		}
+		A := [][]float64{{0, 0, 1}, {1, 1, 0}}
+		best, want, cov, sure := -1, free, C, true
+		for set := range 4 {
+			var rows [][]float64
+			var at []float64
+			for i := range A {
+				if set>>i&1 == 1 {
+					rows, at = append(rows, times3(C, A[i])), append(at, limits[i])
+				}
+			}
+			k := len(rows)
+			M, over := make([]float64, k*k), make([]float64, k)
+			x, c, allowed := slices.Clone(free), slices.Clone(C), true
+			var of [][]float64
+			for i := range A {
+				if set>>i&1 == 1 {
+					of = append(of, A[i])
+				}
+			}
+			for i := range rows {
+				over[i] = inner(of[i], free) - at[i]
+				for j := range rows {
+					M[i*k+j] = inner(of[i], rows[j])
+				}
+			}
+			M = inverse(M, k)
+			for i := range rows {
+				y := 0.0
+				for j := range rows {
+					y += M[i*k+j] * over[j]
+					for a := range 9 {
+						c[a] -= rows[i][a/3] * M[i*k+j] * rows[j][a%3]
+					}
+				}
+				allowed = allowed && y > 0
+				gain := y * y / M[i*k+i] / 2
+				sure = sure && !(gain > 1e-9 && gain < 1e-4)
+				for a := range x {
+					x[a] -= y * rows[i][a]
+				}
+			}
+			for i := range A {
+				allowed = allowed && (set>>i&1 == 1 || inner(A[i], x) <= limits[i])
+			}
+			if allowed {
+				best, want, cov = set, x, c
+			}
+		}
+		if best < 0 || !sure {
+			continue
+		}
+		text := fmt.Sprintf(`time t from 0 to 3
+param a = 0, b = 0, e = %v
+state z = 0
+z' = 0
+data D { time = [%s]  v = [%s] }
+observe o = z + a + b*t + e/%v*t^2 ~ normal(0.5) from D.v
+constraint q: e <= %v
+constraint p: a + b <= %v
+objective L = nll()
+fit { minimize = L  over = [a, b, e]  intervals = wald }
+`, math.Min(limits[0], 0)*unit, times[2:], values[2:], unit, limits[0]*unit, limits[1])
+		got := run(t, parse(t, text), fit.Options{})
+		said := messages(got)
+		for i, name := range []string{"q", "p"} {
+			active := strings.Contains(said, "constraint "+name+" is active") ||
+				strings.Contains(said, "constraints q and p are active")
+			if active != (best>>i&1 == 1) {
+				t.Errorf("trial %d, unit %g, size %g: %s active: %t\n%s\n%s", trial, unit, size, name, active, said, text)
+			}
+		}
+		for i, name := range []string{"a", "b", "e"} {
+			x, by, all := estimate(t, got, name), 1.0, math.Sqrt(C[i*4])
+			if i == 2 {
+				by = unit
+			}
+			if d := x.Value/by - want[i]; !(math.Abs(d) < 1e-3*all) {
+				t.Errorf("trial %d: %s = %g, not %g", trial, name, x.Value, want[i]*by)
+			}
+			if x.Decided {
+				x.StdErr = 0
+			}
+			se := math.Sqrt(math.Max(cov[i*4], 0))
+			if d := x.StdErr/by - se; !(math.Abs(d) < 1e-5*all) {
+				t.Errorf("trial %d: %s ± %g, not %g\n%s", trial, name, x.StdErr, se*by, text)
+			}
+		}
+	}
+}
+
+// TestErrorsWithinBounds: others trade with an estimate that the data hardly tell only as far as its bounds let it
+// move, be it at one of them or between.
+func TestErrorsWithinBounds(t *testing.T) {
+	for _, start := range []string{"0.5", "0.49"} {
+		for _, constraint := range []string{"", "constraint q: c <= 1e6"} {
+			r := run(t, parse(t, `time t from 0 to 30
+param a = `+start+` in [0, 0.5], c = 2
+state z = 0
+z' = 0
+data D { time = [8, 9, 10, 12]  v = [3, 1, 2, 1.5] }
+observe o = z + a + c*(1 - exp(-t)) ~ normal(2) from D.v
+`+constraint+`
+objective L = nll()
+fit { minimize = L  over = [a, c] }
+`), fit.Options{})
+			if c := estimate(t, r, "c"); !(c.StdErr > 1 && c.StdErr < math.Sqrt(1+0.25/12)+1e-3) {
+				t.Errorf("%s, %q: c = %v ± %v\n%s", start, constraint, c.Value, c.StdErr, messages(r))
+			}
+			if a := estimate(t, r, "a"); a.StdErr < 1e3 {
+				t.Errorf("%s, %q: a = %v ± %v", start, constraint, a.Value, a.StdErr)
+			}
+		}
+	}
+}
+
+// inner returns the product of two vectors, and times3 that of a matrix with one.
+func inner(a, b []float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+
+func times3(m, v []float64) []float64 {
+	return []float64{inner(m[:3], v), inner(m[3:6], v), inner(m[6:], v)}
+}
+
+// inverse returns that of a positive definite matrix, by Gauss and Jordan.
+func inverse(m []float64, n int) []float64 {
+	m = slices.Clone(m)
+	for k := range n {
+		pivot := m[k*n+k]
+		m[k*n+k] = 1
+		for j := range n {
+			m[k*n+j] /= pivot
+		}
+		for i := range n {
+			if i == k {
+				continue
+			}
+			f := m[i*n+k]
+			m[i*n+k] = 0
+			for j := range n {
+				m[i*n+j] -= f * m[k*n+j]
+			}
+		}
+	}
+	return m
 }
