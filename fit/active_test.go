@@ -142,9 +142,9 @@ fit { scatter = estimated  intervals = `+intervals+` }
 // programs are known: all sets of constraints are tried.
 func TestActiveOfAnySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
-	for trial := range 24 {
+	for trial := range 20 {
 		unit := math.Pow(10, float64(3*(trial%5)-6)) // of e
-		size := math.Pow(10, float64(r.IntN(7)-3))   // of its limit, in standard errors
+		size := math.Pow(10, float64(r.IntN(9)-7))   // of its limit, in standard errors
 		times, H, g := "", make([]float64, 9), make([]float64, 3)
 		values := ""
 		for range 9 {
@@ -224,7 +224,7 @@ constraint q: e <= %v
 constraint p: a + b <= %v
 objective L = nll()
 fit { minimize = L  over = [a, b, e]  intervals = wald }
-`, math.Min(limits[0], 0)*unit, times[2:], values[2:], unit, limits[0]*unit, limits[1])
+`, (limits[0]-0.2*math.Abs(limits[0]))*unit, times[2:], values[2:], unit, limits[0]*unit, limits[1])
 		got := run(t, parse(t, text), fit.Options{})
 		said := messages(got)
 		for i, name := range []string{"q", "p"} {
@@ -239,7 +239,7 @@ fit { minimize = L  over = [a, b, e]  intervals = wald }
 			if i == 2 {
 				by = unit
 			}
-			if d := x.Value/by - want[i]; !(math.Abs(d) < 1e-3*all) {
+			if d := x.Value/by - want[i]; !(math.Abs(d) < 1.5e-3*all) { // what certificates allow
 				t.Errorf("trial %d: %s = %g, not %g", trial, name, x.Value, want[i]*by)
 			}
 			if x.Decided {
@@ -256,23 +256,27 @@ fit { minimize = L  over = [a, b, e]  intervals = wald }
 // TestErrorsWithinBounds: others trade with an estimate that the data hardly tell only as far as its bounds let it
 // move, be it at one of them or between.
 func TestErrorsWithinBounds(t *testing.T) {
-	for _, start := range []string{"0.5", "0.49"} {
+	for _, at := range []float64{0.5, 0.25} { // where the minimum is
 		for _, constraint := range []string{"", "constraint q: c <= 1e6"} {
+			values := ""
+			for _, t := range []float64{6, 7, 8, 9} {
+				values += fmt.Sprintf(", %.17g", at+2*(1-math.Exp(-t)))
+			}
 			r := run(t, parse(t, `time t from 0 to 30
-param a = `+start+` in [0, 0.5], c = 2
+param a = `+fmt.Sprint(at)+` in [0, 0.5], c = 1.9
 state z = 0
 z' = 0
-data D { time = [8, 9, 10, 12]  v = [3, 1, 2, 1.5] }
+data D { time = [6, 7, 8, 9]  v = [`+values[2:]+`] }
 observe o = z + a + c*(1 - exp(-t)) ~ normal(2) from D.v
 `+constraint+`
 objective L = nll()
-fit { minimize = L  over = [a, c] }
+fit { minimize = L  over = [a, c]  intervals = wald }
 `), fit.Options{})
-			if c := estimate(t, r, "c"); !(c.StdErr > 1 && c.StdErr < math.Sqrt(1+0.25/12)+1e-3) {
-				t.Errorf("%s, %q: c = %v ± %v\n%s", start, constraint, c.Value, c.StdErr, messages(r))
+			if c := estimate(t, r, "c"); !(c.StdErr > 1 && c.StdErr < 1.02) {
+				t.Errorf("%v, %q: c = %v ± %v\n%s", at, constraint, c.Value, c.StdErr, messages(r))
 			}
-			if a := estimate(t, r, "a"); a.StdErr < 1e3 {
-				t.Errorf("%s, %q: a = %v ± %v", start, constraint, a.Value, a.StdErr)
+			if a := estimate(t, r, "a"); a.StdErr < 500 {
+				t.Errorf("%v, %q: a = %v ± %v", at, constraint, a.Value, a.StdErr)
 			}
 		}
 	}
