@@ -65,7 +65,7 @@ func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum, least 
 					return err
 				}
 			}
-			gain, err := p.beyond(ctx, m, i, pick(gradient, m.keep), rows, s.Settings.RTol)
+			gain, err := judge{p}.beyond(ctx, m, i, pick(gradient, m.keep), rows, s.Settings.RTol)
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (p *problem) activate(ctx context.Context, e *evaluator, m *minimum, least 
 // beyond returns how much less the objective could be without constraint i of those that leave no room, given its
 // gradient and the rows of the Fisher information: a step as long as the data ask for tells, whatever the sizes of
 // estimates are. It is none if that step does not lead beyond the constraint.
-func (p *problem) beyond(
+func (p judge) beyond(
 	ctx context.Context, m *minimum, i int, gradient []float64, rows [][]float64, rtol float64,
 ) (float64, error) {
 	all, sizes := m.gradients(), pick(p.sizes(m.x), m.keep)

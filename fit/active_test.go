@@ -231,7 +231,7 @@ fit { minimize = L  over = [a, b, e]  intervals = wald }
 			active := strings.Contains(said, "constraint "+name+" is active") ||
 				strings.Contains(said, "constraints q and p are active")
 			if active != (best>>i&1 == 1) {
-				t.Errorf("trial %d, unit %g, size %g: %s active: %t\n%s\n%s", trial, unit, size, name, active, said, text)
+				t.Errorf("trial %d: %s active: %t\n%s\n%s", trial, name, active, said, text)
 			}
 		}
 		for i, name := range []string{"a", "b", "e"} {

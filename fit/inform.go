@@ -263,7 +263,7 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		return nil // there are no standard errors
 	}
 
-	inverse, err := p.inverse(ctx, e, m, out, rows)
+	inverse, err := judge{p}.inverse(ctx, e, m, out, rows)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 //
 // Estimates trade with one that the data hardly tell, but no farther than its bounds let it move. What has bounds that
 // are nearer to each other than its standard error is long is as if it were spread evenly between them.
-func (p *problem) inverse(
+func (p judge) inverse(
 	ctx context.Context, e *evaluator, m *minimum, out *Result, rows [][]float64,
 ) (inverse []float64, err error) {
 	k := len(m.keep)
