@@ -79,7 +79,7 @@ func (f *Findings) Warnings() (list []diag.Diagnostic) {
 	if f.Minor > 0 {
 		list = append(list, diag.Diagnostic{
 			Code: odes.CodeTrust, Level: diag.Note, Message: fmt.Sprintf("%s small numbers of which few digits are "+
-				"right; beside those of other members, the errors are small", diag.Count(f.Minor, "member has")),
+				"right; beside those of other members, the errors are small", diag.CountOf(f.Minor, "member has", "members have")),
 		})
 	}
 	if f.Unconfirmed == 0 {
