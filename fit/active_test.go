@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"odes.dev/odes/fit"
 )
 
@@ -289,25 +291,14 @@ func times3(m, v []float64) []float64 {
 	return []float64{inner(m[:3], v), inner(m[3:6], v), inner(m[6:], v)}
 }
 
-// inverse returns that of a positive definite matrix, by Gauss and Jordan.
+// inverse returns that of a matrix.
 func inverse(m []float64, n int) []float64 {
-	m = slices.Clone(m)
-	for k := range n {
-		pivot := m[k*n+k]
-		m[k*n+k] = 1
-		for j := range n {
-			m[k*n+j] /= pivot
-		}
-		for i := range n {
-			if i == k {
-				continue
-			}
-			f := m[i*n+k]
-			m[i*n+k] = 0
-			for j := range n {
-				m[i*n+j] -= f * m[k*n+j]
-			}
-		}
+	if n == 0 {
+		return nil
 	}
-	return m
+	var out mat.Dense
+	if err := out.Inverse(mat.NewDense(n, n, m)); err != nil {
+		panic(err)
+	}
+	return out.RawMatrix().Data
 }
