@@ -79,7 +79,8 @@ func (f *Findings) Warnings() (list []diag.Diagnostic) {
 	if f.Minor > 0 {
 		list = append(list, diag.Diagnostic{
 			Code: odes.CodeTrust, Level: diag.Note, Message: fmt.Sprintf("%s small numbers of which few digits are "+
-				"right; beside those of other members, the errors are small", diag.CountOf(f.Minor, "member has", "members have")),
+				"right; beside those of other members, the errors are small",
+				diag.CountOf(f.Minor, "member has", "members have")),
 		})
 	}
 	if f.Unconfirmed == 0 {
